@@ -1,9 +1,8 @@
-"""What message content is read into: blocks that are the same for every provider. Types only.
+"""The content blocks that a message's content is read into, the same for every provider. Types only.
 
-LangChain and the providers call the parts of a message's content *content blocks*. `reader` reads them, and what
-adapters keep beside the content, into the blocks of this module. The blocks of all chunks of one model call, in order,
-and the blocks of the whole message have the same texts, calls, reasoning, media and citations; those of chunks are
-smaller and more.
+LangChain and the providers call the parts of a message's content *content blocks*. `reader` reads these, and what
+adapters keep outside the content, into the types of this module. All chunks of one model call together give the same
+texts, calls, reasoning, media and citations as the whole message, in more and smaller blocks.
 """
 
 from __future__ import annotations
@@ -12,42 +11,45 @@ from dataclasses import dataclass
 from typing import Any
 
 Key = int | str | None
-"""What a provider numbers blocks or calls by, so that fragments of one have the same key; None: it gave none."""
+"""The number or name by which a provider tells blocks or calls apart: fragments of one have the same key. None: it has
+none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Text of an answer, of a refusal, or the transcript of an audio answer."""
+    """Text of an answer or a refusal, or the transcript of an audio answer."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
-    """A fragment of a reasoning block; its text may be empty, where it only brings the block's id or a new part."""
+    """A fragment of a reasoning block. Its text may be empty: then it only brings the block's id, or begins a new
+    part."""
 
     block: Key
-    """Equal for fragments of one block. None: the block is known by `id`, or is the latest without a key."""
+    """The key of the block. None: the block is known by `id`, or is the latest one without a key."""
     text: str
     id: str | None = None
-    """The provider's id of the block, where this fragment has it."""
+    """The provider's id of the block, if this fragment has it."""
     part: Key = None
-    """The part of the block the text belongs to; parts are separated by an empty line."""
+    """The part of the block that the text belongs to. An empty line separates parts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Encrypted:
-    """A reasoning block's signature or encrypted content, or a fragment of it; fragments of one block are joined."""
+    """The signature or the encrypted content of a reasoning block, or a fragment of it. Fragments are joined."""
 
     block: Key
     value: str
     redacted: bool = False
-    """The block has nothing else: there is no text beside it (redacted thinking of Anthropic and Bedrock)."""
+    """Whether the block has nothing else, as Anthropic's and Bedrock's redacted thinking."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """Gemini's opaque signature of its thoughts, on a tool call, or (without a call id) on the answer itself."""
+    """Gemini's opaque signature of its thoughts, on a tool call or, without a call id, on the answer itself
+    (https://ai.google.dev/gemini-api/docs/thought-signatures)."""
 
     call_id: str | None
     value: str
@@ -55,14 +57,14 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class ToolCallBlock:
-    """A tool call or a fragment of one. `args` is the next stretch of its JSON text."""
+    """A tool call or a fragment of one. `args`: the next piece of its JSON text."""
 
     index: Key
     id: str | None
     name: str | None
     args: str | None
     server: bool = False
-    """The provider runs the tool itself; its `ServerResult` is in the same message."""
+    """Whether the provider runs the tool itself. Then its `ServerResult` is in the same message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +78,14 @@ class ServerResult:
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """An image, a sound, a film or a document that the model made, as an AG-UI content part."""
+    """An image, audio, a video or a document that the model made, as an AG-UI content part."""
 
     part: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A source of the answer, in the shape of LangChain's standard `citation` annotation."""
+    """A source of the answer, in the form of LangChain's standard `citation` annotation."""
 
     citation: dict[str, Any]
 

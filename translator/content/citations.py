@@ -1,7 +1,7 @@
-"""Citations: the sources that a model names, from any provider, in LangChain's standard `citation` form.
+"""Citations: the sources that a model names, from any provider, in LangChain's standard form.
 
-The standard form (`langchain_core.messages.content.Citation`) is kept as it is, snake case included: a front end reads
-what LangChain documents, and `to_langchain_messages` gives it back unchanged.
+The form is `langchain_core.messages.content.Citation`, and its snake case is kept: a front end reads what LangChain
+documents, and `to_langchain_messages` gives it back unchanged.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .blocks import Citation
 from .media import first_of
 
 _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
-    # field of the standard form: where providers have it, best first
+    # field of the standard form: the providers' fields for it, best first
     "id": ("id",),
     "url": ("url", "uri"),
     "title": ("title", "document_title", "filename"),
@@ -26,7 +26,7 @@ _KNOWN: Final = frozenset(name for names in _FIELDS.values() for name in names) 
 
 
 def read(annotations: Any) -> Iterator[Citation]:
-    """Citations of a text block's `annotations` (LangChain, Responses) or `citations` (Anthropic, Bedrock)."""
+    """The citations in a text block's `annotations` (LangChain, Responses) or `citations` (Anthropic, Bedrock)."""
     if isinstance(annotations, list | tuple):
         for annotation in annotations:
             if isinstance(annotation, Mapping):
@@ -34,8 +34,8 @@ def read(annotations: Any) -> Iterator[Citation]:
 
 
 def read_grounding(metadata: Mapping[str, Any]) -> Iterator[Citation]:
-    """Citations of Gemini's `grounding_metadata`: one for each source of each stretch of the answer. Raises for what is
-    none."""
+    """The citations in Gemini's `grounding_metadata`: one for each source of each segment of the answer. Raises for
+    what has another form."""
     for support in metadata.get("grounding_supports") or ():
         segment = support.get("segment") or {}
         for number in support.get("grounding_chunk_indices") or ():

@@ -1,12 +1,13 @@
-"""Images, sounds, films and documents: LangChain's content blocks as AG-UI's content parts, and back.
+"""Images, audio, video and documents: LangChain's content blocks as AG-UI's content parts, and back.
 
 Rules
-1. A part's `source` is `data` (base64), `url` or `file` (a provider's file id); a data URL becomes `data`.
-2. `file` blocks go by their MIME type: an image in a file block is an image. What has no known type is a document.
-3. Shapes read: LangChain standard (1.x `base64`/`url`/`file_id`, 0.3 `source_type`), OpenAI `image_url`, `input_audio`,
-   `file`, `input_image`, `input_file`; Anthropic and Bedrock `source`; Gemini `media`; AG-UI parts as they are, the
-   `binary` part of older clients included.
-4. What is written is LangChain's standard form, which every adapter takes.
+1. A part's `source` is `data` (base64), `url` or `file` (a provider's file id). A data URL becomes `data`.
+2. A `file` block is what its MIME type says: an image in a file block is an image. Without a known type it is a
+   document.
+3. The forms that are read: LangChain's standard blocks (1.x `base64`/`url`/`file_id`, 0.3 `source_type`); OpenAI's
+   `image_url`, `input_audio`, `file`, `input_image`, `input_file`; `source` of Anthropic and Bedrock; Gemini's `media`;
+   AG-UI's parts, and the `binary` part of older clients.
+4. Blocks are written in LangChain's standard form, which every adapter accepts.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _BLOCKS: Final[Mapping[str, str]] = {
 }
 _MIME_FIELDS: Final = ("mimeType", "media_type", "mime_type")
 _AG_UI_FIELDS: Final = {"data": "data", "url": "url", "file": "file_id"}
-"""By the type of an AG-UI source: the field that has the same elsewhere."""
+"""By type of an AG-UI source: the field that other forms have for its value."""
 _DEFAULT_MIME: Final = {
     "image": "image/png",
     "audio": "audio/wav",
@@ -51,12 +52,12 @@ def is_media_block(kind: str) -> bool:
 
 
 def part_of(block: Mapping[str, Any]) -> dict[str, Any]:
-    """The AG-UI content part of a media block. Raises `ValueError` for any other block, and for media without a source
-    that AG-UI has a form for."""
+    """The AG-UI content part of a media block. Raises `ValueError` for any other block, and for media whose source
+    AG-UI has no form for."""
     kind = _BLOCKS.get(str(block.get("type")))
     source = _source(block, kind) if kind else None
     if kind is None or source is None:
-        raise ValueError(f"a content block of the type {block.get('type')!r} is no media with a source")
+        raise ValueError(f"a content block of the type {block.get('type')!r} is not media with a source")
     family = source.get("mimeType", "").partition("/")[0]
     if kind == "document" and family in KINDS:
         kind = family
@@ -85,7 +86,7 @@ def block_of(part: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _metadata(block: Mapping[str, Any], source: dict[str, Any]) -> dict[str, Any]:
-    """A block's `extras` or `metadata`, and the name of its file. A provider belongs to the source instead."""
+    """A block's `extras` or `metadata`, and the name of its file. The provider goes to the source."""
     metadata: dict[str, Any] = {}
     for name in ("extras", "metadata"):
         if isinstance(block.get(name), Mapping):
@@ -97,15 +98,15 @@ def _metadata(block: Mapping[str, Any], source: dict[str, Any]) -> dict[str, Any
 
 
 def _source(block: Mapping[str, Any], kind: str) -> dict[str, Any] | None:
-    """The source of a media block: in the block itself, under `source`, or under the name of the block's type."""
-    given = block.get("source") or block.get(str(block.get("type")))
-    fields = given if isinstance(given, Mapping) else block
+    """The source of a media block, which is in the block itself, under `source`, or under the name of its type."""
+    nested = block.get("source") or block.get(str(block.get("type")))
+    fields = nested if isinstance(nested, Mapping) else block
     mime = first_of(fields, *_MIME_FIELDS) or first_of(block, *_MIME_FIELDS)
-    if isinstance(given, str):
-        return _url(given, mime)
+    if isinstance(nested, str):
+        return _url(nested, mime)
     if mime is None and isinstance(fields.get("format"), str):
         mime = f"{kind}/{fields['format']}"
-    if "value" in fields:  # AG-UI's
+    if "value" in fields:  # an AG-UI source
         fields = {**fields, _AG_UI_FIELDS.get(fields.get("type", ""), ""): fields["value"]}
     text = fields.get("data") if fields.get("type") == "text" else fields.get("text")
     if isinstance(text, str) and fields.get("type") in ("text", "text-plain"):
@@ -145,5 +146,5 @@ def _with_mime(source: dict[str, Any], mime: Any) -> dict[str, Any]:
 
 
 def first_of(mapping: Mapping[str, Any], *names: str) -> Any:
-    """The first of these fields that is there and not None."""
+    """The value of the first of these fields that is not None."""
     return next((mapping[name] for name in names if mapping.get(name) is not None), None)

@@ -1,14 +1,15 @@
-"""The content of a message, of any provider, read into blocks (`blocks.py`), and why its model stopped.
+"""Reads the content of a message, of any provider, into blocks (`blocks.py`), and the reason why its model stopped.
 
 Rules
-1. One reader serves chunks and whole messages: what a stream brings and what is stored have the same blocks.
-2. Blocks have the order of the content; calls that the content does not mention follow it.
-3. A chunk's calls are its `tool_call_chunks`. Its `tool_calls` are guesses parsed from a fragment and are not read,
-   unless there are no call chunks. A whole message's calls are its `tool_calls` and `invalid_tool_calls`, in the order
-   in which the content mentions them; blocks in the content that repeat a call give nothing else.
-4. Reasoning in `additional_kwargs` counts only where the content has none: some adapters put it in both.
-5. Reading content never raises. A block that cannot be read is left out, and `report` takes the error; the default
-   logs it.
+1. One reader serves chunks and whole messages, so that a stream and what is stored of it have the same blocks.
+2. Blocks have the order of the content. Calls that the content does not mention follow it.
+3. The calls of a chunk are its `tool_call_chunks`. Its `tool_calls` are LangChain's guesses from a fragment of JSON,
+   and are read only if there are no call chunks. The calls of a whole message are its `tool_calls` and
+   `invalid_tool_calls`, in the order in which the content mentions them; a content block that repeats a call adds
+   nothing.
+4. Reasoning in `additional_kwargs` counts only if the content has none: some adapters put it in both.
+5. Reading content never raises. A block that cannot be read is left out, and `report` gets the error. By default the
+   error is logged.
 6. A finish reason is one of `length`, `content_filter`, `refusal`, `malformed_call`, `paused`, `error`. A normal end
    and an unknown reason are None: a front end must not alarm its user with a word that it cannot explain.
 """
@@ -32,7 +33,8 @@ _CALL_BLOCKS: Final = frozenset(
     {"tool_use", "function_call", "custom_tool_call", "tool_call", "invalid_tool_call", "tool_call_chunk"}
 )
 CALL_SIGNATURES: Final = "__gemini_function_call_thought_signatures__"
-"""Where `langchain-google-genai` keeps the thought signatures of calls, by call id, in `additional_kwargs`."""
+"""The key of `additional_kwargs` under which `langchain-google-genai` keeps the thought signatures of calls, by call
+id."""
 _CONTENT_KWARGS: Final = (*reasoning.KWARGS, "tool_outputs", "refusal", "audio", CALL_SIGNATURES)
 _FRAGMENT_BLOCKS: Final = _CALL_BLOCKS | {"input_json_delta"}
 _BARE_TEXT: Final = frozenset({"type", "text", "index", "id"})
@@ -76,19 +78,20 @@ _FINISH_REASONS: Final[Mapping[str, str]] = {
     "insufficient_system_resource": "error",
 }
 Report = Callable[[Mapping[str, Any], Exception], None]
-"""Takes the fields of a message, and the error that reading one of its content blocks raised."""
+"""A function that gets the fields of a message and the error of one of its content blocks."""
 
 
 def log_unreadable(view: Mapping[str, Any], error: Exception) -> None:
-    """The `Report` for messages that belong to no run."""
+    """The `Report` for messages outside a run."""
     _log.warning("a content block of the message %r cannot be read and is left out", view.get("id"), exc_info=error)
 
 
 def read_content(view: Mapping[str, Any], *, whole: bool | None = None, report: Report = log_unreadable) -> list[Block]:
     """The blocks of one chunk or one whole message, in order.
 
-    Takes the `fields` of a message. `whole` reads a chunk's fields as a whole message, for a sum of chunks that is
-    stored as it is; by default the message's type decides.
+    `view`: the `fields` of the message. `whole`: whether they are read as a whole message; None: its type decides. A
+    sum of chunks that a node has stored has the type of a chunk. `report`: gets the errors of blocks that cannot be
+    read.
     """
     chunk = is_chunk(view) if whole is None else not whole
     content = view.get("content")
@@ -113,17 +116,18 @@ def read_content(view: Mapping[str, Any], *, whole: bool | None = None, report: 
 
 
 def has_content(kwargs: Mapping[str, Any]) -> bool:
-    """Whether a message's `additional_kwargs` may have content of an assistant's message."""
+    """Whether an assistant message may have content in its `additional_kwargs`."""
     return any(kwargs.get(field) is not None for field in _CONTENT_KWARGS)
 
 
 def text_of(view: Mapping[str, Any]) -> str:
-    """The text of all blocks of a message, without reasoning."""
+    """The text of a message, without reasoning."""
     return "".join(block.text for block in read_content(view) if type(block) is Text)
 
 
 def finish_reason(view: Mapping[str, Any]) -> str | None:
-    """Why the model stopped, if not normally (rule 6). Of several chunks, the last that has a reason counts."""
+    """Why the model stopped, if it did not stop normally (rule 6). Of several chunks, the last one with a reason
+    counts."""
     if reason := finish_reason_in(view.get("response_metadata")):
         return reason
     kwargs = view.get("additional_kwargs")
@@ -137,21 +141,21 @@ def finish_reason_in(metadata: Any) -> str | None:
     """The finish reason of a message's `response_metadata` (rule 6)."""
     if not isinstance(metadata, Mapping) or _FINISH_KEYS.isdisjoint(metadata):
         return None
-    given = [metadata[field] for field in _FINISH_FIELDS if field in metadata]
+    reasons = [metadata[field] for field in _FINISH_FIELDS if field in metadata]
     details = metadata.get("incomplete_details")
     if isinstance(details, Mapping):
-        given.append(details.get("reason"))
-    # the last word of an enum's text: "FinishReason.MAX_TOKENS"
-    words = [reason.lower().rpartition(".")[2] for reason in given if isinstance(reason, str)]
+        reasons.append(details.get("reason"))
+    # an enum may have become text, "FinishReason.MAX_TOKENS": its last word counts
+    words = [reason.lower().rpartition(".")[2] for reason in reasons if isinstance(reason, str)]
     return next((_FINISH_REASONS[word] for word in words if word in _FINISH_REASONS), None)
 
 
 def text_delta(view: Mapping[str, Any]) -> str:
-    """The text of a chunk that brings text and nothing else; "" for any other chunk.
+    """The text of a chunk that has text and nothing else; "" for any other chunk.
 
-    Takes the `fields` of a chunk. A chunk that also brings calls, token usage, a finish reason or the end of its
-    message is not of this kind; the provider's name, which some adapters put on every chunk, does not count. May raise
-    for what has not all fields of a chunk, or has them of types that no message has: `read_content` reads those.
+    `view`: the `fields` of the chunk. A chunk that also has calls, token usage, a finish reason or the end of its
+    message is another chunk; the provider's name, which some adapters put on every chunk, does not count. May raise if
+    fields of a chunk are missing or have types that no message has: `read_content` reads such a chunk.
     """
     text = view["content"]
     if type(text) is not str:
@@ -171,8 +175,9 @@ def text_delta(view: Mapping[str, Any]) -> str:
 
 
 def arguments_delta(view: Mapping[str, Any], index: int | str | None) -> str:
-    """The arguments of a chunk that continues the tool call at `index` and brings nothing else; "" for any other chunk.
-    May raise as `text_delta`. The content blocks by which some providers repeat the fragment do not count."""
+    """The arguments of a chunk that continues the tool call at `index` and has nothing else; "" for any other chunk.
+    May raise as `text_delta` does. A content block that repeats the fragment, as some providers send it, does not
+    count."""
     fragments, content = view["tool_call_chunks"], view["content"]
     if (
         len(fragments) != 1
@@ -190,7 +195,7 @@ def arguments_delta(view: Mapping[str, Any], index: int | str | None) -> str:
 
 
 def _lone_text(content: Any) -> str:
-    """The text of a list that is one bare text block, as some providers send tokens; "" for any other content."""
+    """The text of a list with one bare text block, as some providers send tokens; "" for any other content."""
     if type(content) is list and len(content) == 1 and type(content[0]) is dict:
         block = content[0]
         if block.get("type") == "text" and block.keys() <= _BARE_TEXT and type(block.get("text")) is str:
@@ -199,7 +204,7 @@ def _lone_text(content: Any) -> str:
 
 
 def _read_block(block: Any, position: int, chunk: bool, calls: dict[Any, ToolCallBlock]) -> Iterator[Block]:
-    """The blocks of one block of a content list; a call that it mentions is taken out of `calls`."""
+    """The blocks of one block of a content list. A call that it mentions is removed from `calls`."""
     if isinstance(block, str):
         yield from [Text(block)] if block else ()
         return
@@ -257,9 +262,9 @@ def _signatures(by_call: Mapping[Any, Any]) -> list[Block]:
 
 
 def _audio(audio: Any, chunk: bool) -> Iterator[Block]:
-    """An audio answer: OpenAI's `{"data", "transcript"}`, or Gemini's bytes of a WAV file.
+    """An audio answer: OpenAI's `{"data", "transcript"}`, or the bytes of a WAV file from Gemini.
 
-    A chunk's data is a stretch of a file, of no use before it is whole; its transcript streams as text.
+    The transcript streams as text. The data of a chunk is a piece of a file, and of no use before the file is whole.
     """
     if isinstance(audio, Mapping):
         if isinstance(audio.get("transcript"), str) and audio["transcript"]:
@@ -270,8 +275,8 @@ def _audio(audio: Any, chunk: bool) -> Iterator[Block]:
 
 
 def _calls(view: Mapping[str, Any], chunk: bool) -> dict[Any, ToolCallBlock]:
-    """The calls of a message (rule 3), by id; one without an id of its own by its number."""
-    found: dict[Any, ToolCallBlock] = {}
+    """The calls of a message (rule 3), by id; a call without an id by its number."""
+    by_id: dict[Any, ToolCallBlock] = {}
     chunked = chunk and view.get("tool_call_chunks")
     for field in ("tool_call_chunks",) if chunked else ("tool_calls", "invalid_tool_calls"):
         calls = view.get(field)
@@ -284,13 +289,13 @@ def _calls(view: Mapping[str, Any], chunk: bool) -> dict[Any, ToolCallBlock]:
             if not (args is None or isinstance(args, str)):
                 args = server_tools.json_text(args)
             if chunked or not chunk or id_ or name:
-                key = id_ if id_ and id_ not in found else len(found)
-                found[key] = ToolCallBlock(server_tools.index_of(call), id_, name, args)
-    return found
+                key = id_ if id_ and id_ not in by_id else len(by_id)
+                by_id[key] = ToolCallBlock(server_tools.index_of(call), id_, name, args)
+    return by_id
 
 
 def _unwrapped(block: Any) -> Any:
-    """A provider's own block out of LangChain's `non_standard` wrapper."""
+    """The provider's own block inside LangChain's `non_standard` wrapper; any other block itself."""
     if isinstance(block, Mapping) and block.get("type") == "non_standard" and isinstance(block.get("value"), Mapping):
         value = block["value"]
         return {**value, "index": block["index"]} if "index" in block and "index" not in value else value
@@ -298,9 +303,9 @@ def _unwrapped(block: Any) -> Any:
 
 
 def kind_of_block(block: Any) -> str:
-    """The type of a content block; a block without one is text if it has text, and nothing ("") otherwise.
+    """The type of a content block. A block without a type is text if it has text, and otherwise nothing ("").
 
-    Raises `TypeError` for what is no content block.
+    Raises `TypeError` for what is not a content block.
     """
     kind = block.get("type") if isinstance(block, Mapping) else block
     if kind is None:

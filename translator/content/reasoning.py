@@ -1,16 +1,17 @@
-"""Reasoning of any provider: its blocks read, and which fragments are one block.
+"""Reasoning of any provider: reads its blocks, and tells which fragments are one block.
 
 Rules
-1. Every shape is read by `read`: Anthropic and Gemini `thinking`, `redacted_thinking`, Bedrock `reasoning_content`,
-   LangChain's standard `reasoning`, and Responses' `reasoning` with its `summary` or `content` parts.
-2. A fragment belongs to the block that has its provider id, else to the one that has its index; a fragment whose index
-   and id contradict each other begins a new block. This is how langchain-core adds chunks up.
-3. A fragment with neither continues the latest block without an index, unless that one is already signed: providers
+1. `read` reads every form: `thinking` of Anthropic and Gemini, `redacted_thinking`, `reasoning_content` of Bedrock,
+   LangChain's standard `reasoning`, and `reasoning` of the Responses API with its `summary` or `content` parts.
+2. A fragment belongs to the block with its provider id, or else to the block with its index. If index and id
+   contradict each other, it begins a new block. This is how langchain-core merges chunks
+   (https://github.com/langchain-ai/langchain/blob/master/libs/core/langchain_core/utils/_merge.py).
+3. A fragment with neither continues the latest block without an index, unless that block is signed already: providers
    sign a block at its end.
-4. Parts of one block are separated by an empty line, wherever both have text. A fragment that names no part belongs to
-   the part before it.
-5. In LangChain's v1 form each part of a Responses item is a block of its own, with the index
-   `lc_rs_` + hex("<item>_<part>"): it is read back to the item and its part.
+4. An empty line separates the parts of one block, if both have text. A fragment that names no part belongs to the part
+   before it.
+5. In LangChain's v1 format each part of a Responses item is a block of its own, with the index
+   `lc_rs_` + hex("<item>_<part>"). It is read back into the item and its part.
 """
 
 from __future__ import annotations
@@ -25,22 +26,22 @@ from .blocks import Block, Encrypted, Key, Reasoning
 
 BLOCK_TYPES: Final = frozenset({"thinking", "redacted_thinking", "reasoning", "reasoning_content"})
 KWARGS: Final = ("reasoning_content", "reasoning")
-"""Where `additional_kwargs` may have reasoning."""
+"""The keys of `additional_kwargs` that may have reasoning."""
 _SEPARATOR: Final = "\n\n"
 _STANDARD_INDEX: Final = "lc_rs_"
 
 
 class Placed(NamedTuple):
-    """Where a fragment belongs and what it adds."""
+    """The block that a fragment belongs to, and what it adds."""
 
     ordinal: int
-    """0-based, among all reasoning blocks of the message."""
+    """The number of the block among all reasoning blocks of the message, from 0."""
     id: str | None
-    """The provider's id of the block, once a fragment has brought it."""
+    """The provider's id of the block, if a fragment has brought it."""
     delta: str
-    """Text to append to the block, with the separator where a new part begins."""
+    """The text to append to the block; it begins with the separator where a new part begins."""
     encrypted: str | None
-    """The block's encrypted value so far, when this fragment changed it."""
+    """The block's encrypted value so far, if this fragment changed it."""
 
 
 @dataclass(slots=True)
@@ -54,7 +55,7 @@ class _Block:
 
 
 class ReasoningBlocks:
-    """The reasoning blocks of one message, as its fragments come in. The same for a chunked and a whole message."""
+    """The reasoning blocks of one message while its fragments come in, for chunks and whole messages alike."""
 
     __slots__ = ("_by_id", "_by_index", "_count", "_keyless")
 
@@ -65,7 +66,7 @@ class ReasoningBlocks:
         self._count = 0
 
     def place(self, fragment: Reasoning | Encrypted) -> Placed:
-        """Take the next fragment; gives its block and what it adds."""
+        """Takes the next fragment; returns its block and what it adds."""
         if isinstance(fragment, Encrypted):
             block = self._block(fragment.block, None, fresh=fragment.redacted and fragment.block is None)
             block.encrypted += fragment.value
@@ -105,8 +106,8 @@ class ReasoningBlocks:
 def read(block: Mapping[str, Any], position: int | None) -> Iterator[Block]:
     """The blocks of one reasoning block of a content list.
 
-    `position` is the block's place in a whole message (None for a chunk): in a whole message, blocks without an index
-    that share an id are the parts of one item.
+    `position`: the block's place in a whole message; None for a chunk. In a whole message, blocks without an index that
+    have the same id are the parts of one item.
     """
     kind = block.get("type")
     key, part = _key(block.get("index"))
@@ -125,7 +126,8 @@ def read(block: Mapping[str, Any], position: int | None) -> Iterator[Block]:
 
 
 def read_kwargs(kwargs: Mapping[str, Any]) -> Iterator[Block]:
-    """The reasoning that some adapters keep in `additional_kwargs` (DeepSeek, Qwen, Groq, xAI; Responses v0)."""
+    """The reasoning that some adapters keep in `additional_kwargs`: DeepSeek, Qwen, Groq, xAI; OpenAI's older
+    format."""
     for field in KWARGS:
         reasoning = kwargs.get(field)
         if isinstance(reasoning, str) and reasoning:
@@ -171,14 +173,14 @@ def _encrypted(key: Key, value: Any, *, redacted: bool = False) -> Iterator[Bloc
 
 
 def _joined(value: Any) -> str:
-    """The text of a `thinking` block, which is a list of texts for some providers."""
+    """The text of a `thinking` block. Some providers have a list of texts there."""
     if isinstance(value, list | tuple):
         return "".join(item if isinstance(item, str) else item["text"] for item in value)
     return value if isinstance(value, str) else ""
 
 
 def _key(index: Any) -> tuple[Key, Key]:
-    """Block and part of a provider's index (rule 5)."""
+    """The block and the part that a provider's index names (rule 5)."""
     if isinstance(index, str) and index.startswith(_STANDARD_INDEX):
         try:
             item, _, part = bytes.fromhex(index[len(_STANDARD_INDEX) :]).decode().partition("_")

@@ -1,12 +1,12 @@
 """Tools that the provider runs itself: their calls and results among the content blocks of a message.
 
 Rules
-1. A call is a `ToolCallBlock` with `server=True`; its arguments stream where the provider streams them (Anthropic's
-   `input_json_delta`, LangChain's `server_tool_call_chunk`), and come at once where it does not (Responses).
-2. A result is text as it is, or else the compact JSON of what the provider gave.
-3. Names are LangChain's standard ones (`web_search`, `file_search`, `code_interpreter`); a tool of a remote MCP server
-   goes by its own name.
-4. Responses puts call and result in one item, which comes when both are there.
+1. A call is a `ToolCallBlock` with `server=True`. Its arguments stream where the provider streams them (Anthropic's
+   `input_json_delta`, LangChain's `server_tool_call_chunk`), and come at once otherwise (Responses API).
+2. A result that is text stays as it is; any other becomes compact JSON.
+3. Tools have LangChain's standard names (`web_search`, `file_search`, `code_interpreter`). A tool of a remote MCP
+   server has its own name.
+4. The Responses API has call and result in one item, which comes when both are complete.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _OTHER: Final = frozenset({"server_tool_result", "executable_code", "code_execut
 
 
 def is_server_block(kind: str) -> bool:
-    """Whether a content block of this type is about a tool the provider runs."""
+    """Whether a content block of this type is a call or a result of a tool that the provider runs."""
     return (
         kind in _STREAMED
         or kind in _OTHER
@@ -46,7 +46,7 @@ def is_server_block(kind: str) -> bool:
 
 
 def read(block: Mapping[str, Any], *, chunk: bool) -> Iterator[Block]:
-    """The blocks of one content block of which `is_server_block` is true, in a chunk or in a whole message."""
+    """The blocks of one content block for whose type `is_server_block` is true. `chunk`: whether it is a chunk's."""
     kind = block["type"]
     if kind in _STREAMED:
         yield _call(block, chunk)
@@ -69,14 +69,15 @@ def read(block: Mapping[str, Any], *, chunk: bool) -> Iterator[Block]:
 
 
 def read_arguments(block: Mapping[str, Any]) -> Iterator[Block]:
-    """The block of an `input_json_delta` that no tool call chunk repeats: more arguments of a server call."""
+    """The block of an `input_json_delta` that no tool call chunk repeats: more arguments of a tool that the provider
+    runs."""
     arguments = block.get("partial_json")
     if isinstance(arguments, str) and arguments:
         yield ToolCallBlock(index_of(block), None, None, arguments, server=True)
 
 
 def index_of(block: Mapping[str, Any]) -> Key:
-    """A block's index, if it is of a type that providers number blocks by."""
+    """A block's index, if it is a number or a text; None for anything else."""
     index = block.get("index")
     return index if isinstance(index, int | str) else None
 
@@ -87,7 +88,7 @@ def json_text(value: Any) -> str:
 
 
 def result_text(value: Any) -> str:
-    """A result as text: as it is if it is text, nothing if there is none, else JSON."""
+    """A result as text: text as it is, "" for None, and anything else as JSON."""
     if issubclass(type(value), str):  # `isinstance` would read an attribute, which may raise
         return value  # type: ignore[no-any-return]
     return "" if value is None else json_text(value)
@@ -102,7 +103,7 @@ def _call(block: Mapping[str, Any], chunk: bool) -> ToolCallBlock:
         name = "code_interpreter"
     given = block.get("input") or block.get("args") or block.get("partial_json") or None
     if not chunk and isinstance(given, str):
-        with suppress(ValueError):  # what is no JSON stays as it is
+        with suppress(ValueError):  # text that is not JSON stays as it is
             given = orjson.loads(given)
     if not isinstance(given, str):
         given = None if chunk and given is None else json_text(given or {})

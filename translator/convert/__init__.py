@@ -1,4 +1,4 @@
-"""LangChain messages as AG-UI messages, AG-UI messages as LangChain messages, and AG-UI messages as events.
+"""Converts LangChain messages to AG-UI messages and back, and AG-UI messages to events.
 
 Imports `jsonable`, `wire`, `parts` and `content`.
 """

@@ -1,4 +1,4 @@
-"""Messages compared and merged: two copies of one, two orders, one list put into another. On wire messages only."""
+"""Compares and merges messages in wire form: two copies of one message, two orders, one list within another."""
 
 from __future__ import annotations
 
@@ -15,22 +15,23 @@ _FIELDS: Final = ("role", "name", "toolCallId", "metadata", "encryptedValue", "a
 
 
 def by_id(wires: Iterable[Event]) -> dict[str, Event]:
-    """Messages by id. Of several with one id (a list without a reducer may have one twice) the first counts."""
+    """Messages by id. If several have the same id, as in a channel without a reducer, the first one counts."""
     listed = list(wires)
-    found = {wire["id"]: wire for wire in listed}
-    if len(found) < len(listed):
-        found = {wire["id"]: wire for wire in reversed(listed)}
-        found = {wire["id"]: found[wire["id"]] for wire in listed}
-    return found
+    indexed = {wire["id"]: wire for wire in listed}
+    if len(indexed) < len(listed):
+        indexed = {wire["id"]: wire for wire in reversed(listed)}
+        indexed = {wire["id"]: indexed[wire["id"]] for wire in listed}
+    return indexed
 
 
 def count_calls(wanted: Mapping[str, Event]) -> Counter[str]:
-    """How many of these messages have a tool call of each id."""
+    """By id of a tool call: how many of these messages have it."""
     return Counter(call["id"] for wire in wanted.values() for call in wire.get("toolCalls", ()))
 
 
 def is_same_message(mine: Mapping[str, Any], wire: Mapping[str, Any]) -> bool:
-    """Whether the client's copy of a message equals the checkpoint's: arguments as JSON, empty content as none."""
+    """Whether the client's copy of a message equals the checkpoint's. Arguments are compared as JSON, and empty content
+    equals missing content."""
     if mine is wire or mine == wire:
         return True
     if any(mine.get(field) != wire.get(field) for field in _FIELDS):
@@ -38,23 +39,25 @@ def is_same_message(mine: Mapping[str, Any], wire: Mapping[str, Any]) -> bool:
     if (mine.get("content") or "") != (wire.get("content") or ""):
         return False
     if mine.get("role") != "assistant":
-        return True  # other roles have no calls: what a client puts there can be anything
+        return True  # only assistants have calls: a client may put anything there
     return [*map(_call, mine.get("toolCalls") or ())] == [*map(_call, wire.get("toolCalls") or ())]
 
 
 def _call(call: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What of a tool call is compared."""
+    """The fields of a tool call that are compared."""
     function = call["function"]
     return call["id"], function["name"], json_arguments(function["arguments"]), call.get("encryptedValue")
 
 
 def same_arguments(mine: Any, its: Any) -> bool:
-    """Whether a call's arguments are the same JSON, none being an empty object; what is no JSON compares as text."""
+    """Whether the arguments of two calls are the same JSON. Missing arguments equal an empty object, and arguments that
+    are not JSON are compared as text."""
     return bool(json_arguments(mine) == json_arguments(its))
 
 
 def json_arguments(text: Any) -> Any:
-    """A call's arguments in a form that compares: canonical JSON, or the text if it is none (truncated, say)."""
+    """A call's arguments in a form that can be compared: canonical JSON, or the text if it is not JSON, as when it was
+    truncated."""
     try:
         return orjson.dumps(orjson.loads(text or "{}"), option=orjson.OPT_SORT_KEYS)
     except (ValueError, TypeError, RecursionError):
@@ -62,7 +65,7 @@ def json_arguments(text: Any) -> Any:
 
 
 def with_json_arguments(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A message with the arguments of its calls in the form that compares."""
+    """A message with the arguments of its calls in the form of `json_arguments`."""
     calls = message.get("toolCalls")
     if not calls:
         return message
@@ -76,13 +79,14 @@ def with_json_arguments(message: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def same_order(ids: list[str], wanted: Mapping[str, Event]) -> bool:
-    """Whether ids have the order of the wanted messages, as far as order counts."""
+    """Whether ids are in the order of the wanted messages, as far as order counts."""
     pairs = zip_longest(_sequence(ids, wanted), _sequence(wanted, wanted))
     return ids == list(wanted) or all(mine == its for mine, its in pairs)
 
 
 def _sequence(ids: Iterable[str], wanted: Mapping[str, Event]) -> Iterator[Any]:
-    """The order that counts: users' and assistants' messages, and before each, unordered, the results in between."""
+    """The order that counts: users' and assistants' messages one by one, and before each the set of the results that
+    come between it and the one before."""
     results: set[str] = set()
     for message_id in ids:
         role = wanted[message_id]["role"]
@@ -96,15 +100,17 @@ def _sequence(ids: Iterable[str], wanted: Mapping[str, Event]) -> Iterator[Any]:
 
 
 def common_length(left: list[str], right: list[str]) -> int:
-    """How many ids two orders begin with in common."""
+    """How many ids at the beginning of two orders are the same."""
     pairs = zip(left, right, strict=False)
     return next((at for at, (mine, its) in enumerate(pairs) if mine != its), min(len(left), len(right)))
 
 
 def merge(wanted: Mapping[str, Event], order: list[str], copy: Callable[[str], Event | None]) -> list[Event]:
-    """The wanted messages, and among them the others of `order`, each after the wanted one that it follows there.
+    """The wanted messages, and the other messages of `order` among them: each behind the wanted message that it follows
+    there.
 
-    `copy` gives the client's copy of a message."""
+    `copy`: returns the client's copy of a message.
+    """
     after: dict[str | None, list[Event]] = {}
     anchor: str | None = None
     for message_id in order:

@@ -1,5 +1,5 @@
-"""The messages of a thread as a conversation: what a client has of them, the ids that it knows them by, and the tool
-calls that wait for a result. Functions on messages in any form that LangGraph knows: objects, their JSON, pairs, texts.
+"""The messages of a thread as a conversation: what a client has of them, under which ids, and which tool calls wait for
+a result. Messages may have any form that LangGraph accepts: objects, their JSON, pairs, texts.
 """
 
 from __future__ import annotations
@@ -19,10 +19,14 @@ from .to_agui import id_of, kind_and_role, to_agui
 
 
 def client_contents(values: Any, options: Options | None = None) -> tuple[list[Event], Any]:
-    """The messages, as wire dicts, and the state that a client has when it has all of a thread with these values.
+    """The messages, as wire dicts, and the state that a client has once it has everything of a thread with these
+    values.
 
-    `values`: those of a checkpoint, a platform's too. `options`: what is visible of them. A run that has ended well
-    leaves a client with these; one that waits at an interrupt, with what its subgraphs have emitted beside.
+    `values`: the values of a checkpoint, also of a platform's.
+    `options`: what of them is visible.
+
+    A client has exactly this after a run that succeeded. After one that waits at an interrupt it also has what the
+    subgraphs that wait have emitted.
     """
     options = options or Options()
     named = channels(values)
@@ -40,16 +44,18 @@ def client_contents(values: Any, options: Options | None = None) -> tuple[list[E
 
 
 def message_ids(messages: Iterable[Any]) -> list[str]:
-    """The ids under which a client knows a thread's messages; one without an id is named by its position."""
+    """The ids under which a client knows a thread's messages. That of a message without an id is made from its
+    position."""
     return [id_of(fields(message), position) for position, message in enumerate(messages)]
 
 
 def unanswered_calls(messages: Sequence[Any]) -> list[tuple[str, str]]:
-    """The tool calls, by id and name, that wait for a result.
+    """The ids and names of the tool calls that wait for a result.
 
-    They are those of a thread's last assistant message that no result follows, unless a user message does: only there
-    can a result still go in, right after its call. A call whose arguments are broken waits too, because some providers
-    send it to their model again, and then miss its result. A tool that the provider runs needs no result.
+    They are the calls of the thread's last assistant message that have no result behind it. If a user message follows,
+    none waits: a result can only go directly behind its call. A call with broken arguments waits too, because some
+    adapters send it to their model again, and the provider then asks for its result. A tool that the provider runs
+    needs no result.
     """
     results: set[str] = set()
     for message in reversed(messages):
@@ -65,6 +71,6 @@ def unanswered_calls(messages: Sequence[Any]) -> list[tuple[str, str]]:
 
 
 def _calls(view: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The calls of an assistant message that the provider does not run, and that have an id and a name."""
+    """The calls of an assistant message that have an id and a name, without those that the provider runs."""
     blocks = [block for block in read_content(view, whole=True) if isinstance(block, ToolCallBlock)]
     return [(call.id, call.name) for call in blocks if call.id and call.name and not call.server]

@@ -1,11 +1,10 @@
-"""The messages that most conversations consist of, converted without reading content blocks: `ordinary`.
+"""A fast way for the messages that most conversations consist of: `ordinary`, which does not read content blocks.
 
 An ordinary message has an id, is a user's text, a tool's text, or an assistant's text and calls, and becomes exactly
-one wire message. For these `to_agui` gives what is made here; all others are left to it (None), so when in doubt a
-message is not ordinary.
+one wire message, the one that `to_agui` would make of it. For any other message, and in doubt, `ordinary` returns None.
 
-The strings of such a wire message are exactly `str`, and its dicts are new: it is JSON as it is, unless a string has a
-lone surrogate.
+The wire message is JSON as it is, unless a string has a lone surrogate: its strings are exactly `str`, and its dicts
+are new.
 """
 
 from __future__ import annotations
@@ -23,8 +22,9 @@ _LONGEST_ERROR: Final = 1_000
 
 
 def ordinary(view: Mapping[str, Any], options: Options) -> Event | None:
-    """The wire message of an ordinary message; None for any other. Takes its `fields` and what `to_agui` takes."""
-    if type(view) is not dict:  # of any other class, reading itself may raise
+    """The wire message of an ordinary message; None for any other. `view`: its `fields`. `options`: as for
+    `to_agui`."""
+    if type(view) is not dict:  # reading a mapping of another class may raise
         return None
     message_id, content, name = view.get("id"), view.get("content"), view.get("name")
     if type(message_id) is not str or type(content) is not str or not message_id:
@@ -72,7 +72,7 @@ def _assistant(
 
 
 def _calls(given: Any, options: Options) -> list[Event] | None:
-    """The calls of a message; None if one is hidden, is without an id or a name, or has the id of another."""
+    """The calls of a message; None if a call is hidden, has no id or no name, or has the id of another."""
     if type(given) is not list:
         return None
     calls: dict[str, Event] = {}

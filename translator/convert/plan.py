@@ -1,10 +1,10 @@
-"""The agent's plan as an activity of the conversation: the channel that the option `plan` names, `todos`, say.
+"""The agent's plan as an activity of the conversation: the channel that the option `plan` names, such as `todos`.
 
 Rules:
 
-1. The channel is the plan whenever the thread has it; None is no plan. So a client has the same one after a reload.
-2. A thread has one plan, of one id. It stands where it was first written: behind the results that follow the first call
-   of `write_todos` (LangChain's and deepagents' tool), or, where there is no such call, at the end.
+1. The plan is what the thread has in this channel; None is no plan. So a client has the same plan after a reload.
+2. A thread has one plan, under one id. Its place is where it was first written: behind the results of the first call of
+   `write_todos`, the tool of LangChain's and deepagents' todo middleware, or at the end if there is no such call.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _TOOL: Final = "write_todos"
 
 
 def plan_of(named: Mapping[Any, Any], options: Options) -> Event | None:
-    """The plan of a thread with these channels, as the client's message; None: it has none."""
+    """The plan of a thread with these channels, as a wire message; None: the thread has none."""
     value = None if options.plan is None else named.get(options.plan)
     if options.plan is None or value is None or type(value) is UnreadableChannel:
         return None
@@ -33,7 +33,7 @@ def plan_of(named: Mapping[Any, Any], options: Options) -> Event | None:
 
 
 def with_plan(messages: Sequence[Event], plan: Event | None) -> list[Event]:
-    """A thread's messages, and among them its plan."""
+    """A thread's messages with its plan among them."""
     listed = list(messages)
     if plan is None:
         return listed

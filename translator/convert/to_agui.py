@@ -1,28 +1,27 @@
-"""LangChain messages as AG-UI messages: `to_agui`, what a client gets of a stored one, and `to_agui_messages`.
-
-Streams and events are not known here.
+"""LangChain messages as AG-UI messages: `to_agui`, which makes what a client gets of a stored message, and
+`to_agui_messages`. Streams and events are not known here.
 
 Rules
-1. One stored message becomes no, one or several wire messages, by that message and the options alone.
-2. Roles: human is user, ai is assistant, tool is tool. A chat message keeps the role user, assistant or system; any
-   other role is an assistant of that name. A function message (OpenAI's calls before there were tools) belongs to no
-   call that a client could have, and becomes none. System and developer messages are never visible, and user messages
-   that a middleware wrote for its model (a summary, say; it marks them `lc_source`) are not either.
-3. A user's content is text, or content parts where it is a list. What is neither text nor media is left out, as is
-   media without a source that AG-UI has a form for: the losses of the run take that.
-4. A tool's content is its text; where it has media, content parts (as text for clients older than 1.0, which refuse
-   parts there); anything else, compact JSON.
-5. A tool result beyond the limit is truncated, with its true size in metadata; its media are left out. One of a tool
-   that failed says why in `error`, and in its metadata (`ordinary.with_failure`).
-6. An assistant's content is read by `read_content`, as in a stream: its text is all Text blocks joined, its calls have
-   the order of their first mention. It becomes, in this order: one reasoning message for each reasoning block, the
-   assistant message, media activities, results of tools that the provider ran.
-7. A reasoning block with neither text nor an encrypted value becomes no message; its number counts all the same.
-8. A call without a name is left out: a client has no use for it. A message of hidden calls alone becomes none; one that
-   has nothing at all becomes an empty one.
-9. `to_agui_messages` gives more than a front end displays: system and developer messages, user messages of
-   middlewares, results whole, and under `metadata.langchain` fields of the LangChain message that AG-UI has no
-   equivalents of, so that `to_langchain_messages` gives them back.
+1. One stored message becomes none, one or several wire messages. These depend on the message and the options only.
+2. `human` becomes the role user, `ai` assistant, and `tool` tool. A chat message keeps the roles user, assistant and
+   system; any other role of it becomes an assistant with the role as its name. A function message (OpenAI's calls
+   before there were tools) belongs to no call that a client could have, and becomes none. System and developer messages
+   are never visible, nor are user messages that a middleware wrote for its model, such as a summary: LangChain's
+   middlewares mark them with `lc_source`.
+3. A user's content is text, or content parts if it is a list. A block that is neither text nor media, and media whose
+   source AG-UI has no form for, are left out, and `report` gets the error.
+4. A tool's content is its text; content parts, if it has media (as text for clients older than 1.0, which refuse parts
+   there); and compact JSON for anything else.
+5. A tool result beyond the limit is truncated, and its metadata has the true size. Its media are left out.
+6. An assistant's content is read by `read_content`, as in a stream. Its text is all `Text` blocks joined, and its calls
+   have the order in which they are first mentioned. It becomes, in this order: a reasoning message for each reasoning
+   block, the assistant message, activities for media, and the results of tools that the provider ran.
+7. A reasoning block that has neither text nor an encrypted value becomes no message, but counts in the numbering.
+8. A call without a name is left out, since a client can do nothing with it. A message that has only hidden calls
+   becomes none; a message that has nothing at all becomes an empty one.
+9. `to_agui_messages` makes more than a front end displays: system and developer messages, user messages of middlewares,
+   and whole results. `metadata.langchain` has the fields of the LangChain message that AG-UI has no place for, so that
+   `to_langchain_messages` gives them back.
 """
 
 from __future__ import annotations
@@ -49,11 +48,11 @@ from ..wire.older_clients import parts_as_text
 from .ordinary import ordinary, with_failure
 
 AG_UI_MESSAGE: Final = TypeAdapter[Message](Message)
-"""Checks and builds the protocol's messages."""
+"""Validates the protocol's messages and makes their models."""
 METADATA_KEY: Final = "langchain"
-"""The key of an AG-UI message's metadata for what AG-UI has no fields for."""
+"""The key in an AG-UI message's metadata for what AG-UI has no field for."""
 ORIGINAL_FIELDS: Final = ("content", "additional_kwargs", "response_metadata")
-"""What the metadata has of an assistant message, of each where it is not what AG-UI has."""
+"""The fields of an assistant message that go into the metadata, if the AG-UI message does not have their value."""
 _log = logging.getLogger(__name__)
 _EVERYTHING: Final = Options(result_limit=None)
 _KIND_OF_ROLE: Final = {"user": "human", "human": "human", "system": "system", "developer": "system"}
@@ -106,7 +105,7 @@ def to_agui_messages(messages: Iterable[Any]) -> list[Message]:
 
 
 def id_of(view: Mapping[str, Any], position: int) -> str:
-    """A stored message's id; by its position where it has none."""
+    """A stored message's id; one that is made from its position if it has none."""
     return as_name(view.get("id")) or ids.position_id(position)
 
 
@@ -128,7 +127,7 @@ def kind_and_role(view: Mapping[str, Any]) -> tuple[str, str | None]:
 
 
 class _Answer:
-    """The content of a stored assistant message, by kind."""
+    """The content of a stored assistant message, sorted by kind."""
 
     def __init__(self, message_id: str) -> None:
         self.message_id = message_id
@@ -139,12 +138,12 @@ class _Answer:
         self.media: list[Event] = []
         self.citations: list[Event] = []
         self.signatures: dict[str | None, str] = {}
-        """By id of a call; that of the answer itself by None."""
+        """By id of a call; None: the signature of the answer itself."""
         self._placing = ReasoningBlocks()
         self._server_call = ""
 
     def add(self, block: Block) -> None:
-        """Take the next content block."""
+        """Takes the next content block."""
         match block:
             case Text():
                 self.text += block.text
@@ -180,7 +179,7 @@ class _Answer:
 
 
 def _middleware(view: Mapping[str, Any]) -> str | None:
-    """The middleware that wrote a user message, as LangChain's and deepagents' middlewares mark them."""
+    """The name of the middleware that wrote a user message, as LangChain's and deepagents' middlewares mark it."""
     kwargs = view.get("additional_kwargs")
     return as_name(kwargs.get("lc_source")) if isinstance(kwargs, Mapping) else None
 
@@ -216,7 +215,7 @@ def _log_left_out(answer: _Answer, options: Options, losses: Losses) -> None:
 
 
 def _answer_message(answer: _Answer, calls: list[Event], view: Mapping[str, Any], role: str | None) -> Event:
-    """The assistant message itself, with those of its calls that are visible."""
+    """The assistant message itself, with its visible calls."""
     message: Event = {"id": answer.message_id, "role": "assistant"}
     if answer.text or not calls:
         message["content"] = answer.text
@@ -237,12 +236,12 @@ def _answer_message(answer: _Answer, calls: list[Event], view: Mapping[str, Any]
 
 
 def _name(view: Mapping[str, Any], role: str | None) -> Event:
-    """An assistant message's name: its own, or that of its role."""
+    """An assistant message's name: its own, or else the name of its role."""
     return {"name": name} if (name := as_name(view.get("name")) or role) else {}
 
 
 def _complete(message: Any, position: int) -> list[Event]:
-    """All that a message has, for `to_agui_messages`."""
+    """The wire messages of a message for `to_agui_messages` (rule 9)."""
     view = fields(message)
     kind, _ = kind_and_role(view)
     message_id = id_of(view, position)

@@ -1,14 +1,15 @@
 """AG-UI messages as LangChain messages: `to_langchain_messages`. It makes no ids.
 
 Rules
-1. An assistant message that has its original content in its metadata (`to_agui_messages`) gets that, if its text is
-   still the same. What AG-UI has beside the message is in it.
-2. To any other, what AG-UI has beside it is added, in LangChain's standard form: reasoning (as an item of the Responses
-   API if it has the id of one) and media. Other activities are a front end's own, and are left out.
-3. Reasoning belongs to the assistant message that its id names, if that came before it, and else to the next one: a
-   client has reasoning from the middle of an answer after that answer.
-4. A call's arguments are parsed; what is no JSON object makes an invalid call, with its text as it is.
-5. What is no AG-UI message, and a part of a message's content that AG-UI or LangChain has no form for, is left out,
+1. An assistant message whose metadata has its original content (`to_agui_messages`) gets that, if its text is still the
+   same. Its reasoning and media are in there.
+2. To any other assistant message its reasoning and media are added, in LangChain's standard form; reasoning that has
+   the id of an item of the Responses API is added as such an item. Other activities are a front end's own, and are left
+   out.
+3. A reasoning message belongs to the assistant message that its id names, if that came before it, and otherwise to the
+   next one: a client has the reasoning from the middle of an answer behind that answer.
+4. A call's arguments are parsed. If they are not a JSON object, the call becomes an invalid call with their text.
+5. What is not an AG-UI message, and a part of a message's content that AG-UI or LangChain has no form for, is left out,
    with one line in the log. A message none of whose parts can be read is left out whole.
 """
 
@@ -83,16 +84,16 @@ class _Reader:
     def __init__(self) -> None:
         self._read: list[BaseMessage] = []
         self._reasoning: list[Wire] = []
-        """Reasoning messages that belong to the next answer."""
+        """The reasoning messages that wait for the next answer."""
         self._answers: dict[str, AIMessage] = {}
-        """By id of an answer: the message that takes what AG-UI has beside it."""
+        """By id of an answer: the message to which reasoning and media of the answer are added."""
         self._last: AIMessage | None = None
         self._names: dict[str, str] = {}
         self._inside: set[str] = set()
-        """The calls of which call and result are in the original content of a message."""
+        """The ids of the calls whose call and result are in the original content of a message."""
 
     def read(self, wire: Wire) -> None:
-        """Take the next message."""
+        """Takes the next message."""
         role = wire["role"]
         if role == "user":
             self._user(wire)
@@ -129,7 +130,7 @@ class _Reader:
         message = _ai_message(wire, calls, original or _standard(wire, calls, self._reasoning))
         self._reasoning = []
         self._read.append(message)
-        self._last = self._answers[wire["id"]] = AIMessage("") if original else message  # the original has it all
+        self._last = self._answers[wire["id"]] = AIMessage("") if original else message  # the original has everything
         self._names.update((call["id"], call["function"]["name"]) for call in calls)
 
     def _thought(self, wire: Wire) -> None:
@@ -157,8 +158,8 @@ class _Reader:
 
 
 def _original(wire: Wire) -> tuple[Wire, set[str]]:
-    """The original content of an assistant message, and the ids of the calls in it, which its provider ran; ({}, set())
-    if it is not known, or no longer the content of the message."""
+    """The original content of an assistant message, and the ids of the calls in it, which its provider ran. `({},
+    set())` if the original is not known, or the message has another text by now."""
     text = wire.get("content") or ""
     given = {name: value for name, value in _own(wire).items() if name in ORIGINAL_FIELDS}
     original = {"content": text, **given}
@@ -178,7 +179,8 @@ def _ai_message(wire: Wire, calls: list[Wire], content: Wire) -> AIMessage:
 
 
 def _standard(wire: Wire, calls: list[Wire], reasoning: list[Wire]) -> Wire:
-    """The content of an answer in standard blocks, as fields of a LangChain message; text where it is all."""
+    """The content of an answer in standard blocks, as fields of a LangChain message; a plain text if there is nothing
+    else."""
     text = wire.get("content") or ""
     last: dict[str, Any] = {"type": "text", "text": text}
     if citations := _metadata(wire).get("citations"):
@@ -195,14 +197,14 @@ def _standard(wire: Wire, calls: list[Wire], reasoning: list[Wire]) -> Wire:
 
 
 def _blocks_of(message: AIMessage) -> list[Any]:
-    """The content of a message as blocks, to add others."""
+    """The content of a message as a list of blocks, to which others can be added."""
     if isinstance(message.content, str):
         message.content = [{"type": "text", "text": message.content}] if message.content else []
     return message.content
 
 
 def _reasoning_block(wire: Wire) -> dict[str, Any]:
-    """The standard block of a reasoning message, or the item of the Responses API that it has the id of."""
+    """The standard block of a reasoning message; if it has the id of an item of the Responses API, that item."""
     id_, text, encrypted = wire["id"], wire["content"], wire.get("encryptedValue")
     if id_.startswith(_RESPONSES_ID):
         summary = [{"type": "summary_text", "text": text}] if text else []
@@ -213,7 +215,7 @@ def _reasoning_block(wire: Wire) -> dict[str, Any]:
 
 
 def _call(call: Wire) -> tuple[str, dict[str, Any]]:
-    """One call in LangChain's form, and the field it belongs to."""
+    """A call in LangChain's form, and the field of the message that it belongs to."""
     name, text = call["function"]["name"], call["function"]["arguments"]
     try:
         args = orjson.loads(text) if text.strip() else {}
@@ -241,6 +243,6 @@ def _metadata(wire: Wire) -> Wire:
 
 
 def _own(wire: Wire) -> Wire:
-    """What AG-UI has no fields for, as `to_agui_messages` puts it into the metadata."""
+    """What `to_agui_messages` has put into the metadata, because AG-UI has no field for it."""
     value = _metadata(wire).get(METADATA_KEY)
     return value if isinstance(value, Mapping) else {}

@@ -1,4 +1,4 @@
-"""Any value as JSON, the difference of two JSON values, and JSON that is not complete yet.
+"""Any value as JSON, the difference of two JSON values, and JSON text that is not complete yet.
 
-Nothing here knows streams or AG-UI. Rooms above import this one; this one imports none of them.
+Streams and AG-UI are not known here. All other folders may import this one; it imports none of them.
 """

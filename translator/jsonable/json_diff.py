@@ -1,18 +1,19 @@
-"""The difference of two JSON values as an RFC 6902 patch: small, applicable, never larger than what it replaces.
+"""The difference of two JSON values as an RFC 6902 patch that is small, always applies, and is never larger than what
+it replaces.
 
-Values here are JSON as `to_json` makes it. Applying a patch, and what state or a channel is, is not known here.
+Values are JSON as `to_json` makes it. Applying a patch is in `client/apply_patch.py`.
 
 Rules
-1. Two values are the same when their JSON is: `True` is not `1`, `1` is not `1.0`; the order of keys does not count.
-2. Only `add`, `remove` and `replace`, each valid once those before it are applied, both for fast-json-patch with
-   validation (what the client runs) and for jsonpatch.
-3. Where the operations inside a level take more bytes than one `replace` of the level, they become that `replace`.
-4. A string is replaced: JSON Patch cannot append to one.
-5. fast-json-patch refuses a path through `__proto__`, and through `prototype` below `constructor`. A change behind a
-   key `__proto__` or `prototype` is a `replace` of the nearest level above that has a path.
-6. Lists are aligned by their common beginning and end, then by the id or content of their elements.
-7. No step is slower than sorting: the work is O(size + n log n). Values are compared as bytes written by orjson, many
-   at once, so Python looks only at what changed and at its siblings.
+1. Two values are the same if their JSON is: `True` is not `1`, `1` is not `1.0`, and the order of keys does not count.
+2. A patch has only `add`, `remove` and `replace`. Each operation is valid once those before it are applied, both for
+   fast-json-patch with validation, which the client runs, and for jsonpatch.
+3. If the operations within a level take more bytes than one `replace` of the level, they become that `replace`.
+4. A string that has changed is replaced: JSON Patch cannot append to one.
+5. fast-json-patch refuses a path through `__proto__`, and one through `prototype` below `constructor`. So a change
+   behind a key `__proto__` or `prototype` is a `replace` of the nearest level above it that has a path.
+6. Lists are aligned by their common beginning and end, then by the ids or the content of their elements.
+7. No step is slower than sorting: the work is O(size + n log n). Many values at once are written by orjson and compared
+   as bytes, so that Python looks only at what has changed and at its siblings.
 """
 
 from __future__ import annotations
@@ -27,21 +28,23 @@ from orjson import dumps
 Operation = dict[str, Any]
 
 _MANY: Final = 16
-"""Operations on one stretch of a list above which their size is compared with that of the list while they are made."""
+"""If one stretch of a list needs more operations than this, their size is compared with that of the list while they are
+made."""
 _REMOVE: Final = len('{"op":"remove","path":"/0"},')
-"""The bytes of the smallest operation, beside the path of its list."""
+"""The bytes of the smallest operation, without the path of its list."""
 _NO_PATH: Final = frozenset({"__proto__", "prototype"})
 """Keys that no path leads through (rule 5)."""
 _AT_ONCE: Final = 32
-"""Elements compared by one pair of dumps: enough for C to win, few enough to look into when they differ."""
+"""How many elements one pair of `dumps` compares: enough to be faster than Python, and few enough to look at one by one
+if they differ."""
 _CONTAINERS: Final = (dict, list)
 
 
 def diff(before: Any, after: Any, path: str = "") -> list[Operation] | None:
     """The operations that turn `before`, the JSON value at the JSON pointer `path`, into the JSON value `after`.
 
-    `[]` if they are the same; None if the client refuses every patch there (rule 5 of this module). Neither
-    value is changed, and `after` is not copied: the operations contain parts of it. Both are nested no deeper than
+    `[]` if both are the same; None if the client refuses every patch at `path` (rule 5 of this module). Neither value
+    is changed, and `after` is not copied: the operations contain parts of it. Neither may be nested more deeply than
     `to_json` makes them.
     """
     if not _NO_PATH.isdisjoint(path.split("/")):
@@ -57,7 +60,7 @@ def escape(key: str) -> str:
 
 
 class _Patch:
-    """Operations, the bytes they take (each with a comma), and a least size of the value they lead to."""
+    """Operations, their size in bytes (each with a comma), and a lower bound of the size of the value after them."""
 
     __slots__ = ("floor", "operations", "size")
 
@@ -94,7 +97,7 @@ def _replace(path: str, value: Any) -> _Patch:
 
 
 def _around(path: str) -> int:
-    """The bytes of a `replace` at `path` beside its value, with its comma."""
+    """The bytes of a `replace` at `path` without its value, with its comma."""
     return len(dumps({"op": "replace", "path": path, "value": 0}))
 
 
@@ -114,7 +117,7 @@ def _between(before: Any, after: Any, path: str) -> _Patch:
 
 
 def _objects(before: dict[str, Any], after: dict[str, Any], path: str) -> _Patch | None:
-    """None: a key of this level has no path (rule 5)."""
+    """The patch between two objects; None if a key of this level has no path (rule 5)."""
     removed = [key for key in before if key not in after]
     added = [key for key in after if key not in before]
     kept = [key for key in after if key in before] if added else list(after)
@@ -136,7 +139,7 @@ def _objects(before: dict[str, Any], after: dict[str, Any], path: str) -> _Patch
 
 
 def _lists(before: list[Any], after: list[Any], path: str) -> _Patch | None:
-    """None: the patch is larger than the list."""
+    """The patch between two lists; None if it would be larger than the list."""
     start, left, right = _trimmed(before, after)
     patch = _Patch()
     if len(left) == len(right):
@@ -170,8 +173,8 @@ def _lists(before: list[Any], after: list[Any], path: str) -> _Patch | None:
 
 
 def _trimmed(before: list[Any], after: list[Any]) -> tuple[int, list[Any], list[Any]]:
-    """How many elements two lists have in common at their beginning; and both without these, and without those that
-    they have in common at their end."""
+    """How many elements at the beginning of two lists are the same; and both lists without these and without the
+    elements at their end that are the same."""
     start = next(_changed(before, after), min(len(before), len(after)))
     left, right = before[start:], after[start:]
     end = next(_changed(left[::-1], right[::-1]), min(len(left), len(right)))
@@ -179,7 +182,7 @@ def _trimmed(before: list[Any], after: list[Any]) -> tuple[int, list[Any], list[
 
 
 def _same(before: Any, after: Any) -> bool:
-    """Whether two JSON values are the same, with their keys in the same order."""
+    """Whether two JSON values are the same and have their keys in the same order."""
     kind = type(before)
     if kind is not type(after):
         return False
@@ -187,7 +190,7 @@ def _same(before: Any, after: Any) -> bool:
 
 
 def _changed(before: Sequence[Any], after: Sequence[Any]) -> Iterator[int]:
-    """The positions at which two lists differ, as far as the shorter one goes."""
+    """The positions at which two lists differ, up to the end of the shorter one."""
     for start in range(0, min(len(before), len(after)), _AT_ONCE):
         left, right = before[start : start + _AT_ONCE], after[start : start + _AT_ONCE]
         if len(right) == 1 or dumps(left) != dumps(right):
@@ -197,11 +200,11 @@ def _changed(before: Sequence[Any], after: Sequence[Any]) -> Iterator[int]:
 
 
 def _stretches(before: Sequence[Any], after: Sequence[Any]) -> Iterator[tuple[int, int, int, int]]:
-    """Stretches `before[i:j]` and `after[k:l]` that correspond, in order, covering both lists.
+    """The stretches `before[i:j]` and `after[k:l]` that correspond, in order. Together they cover both lists.
 
-    An element is recognised by its "id", else by its JSON, if that is unique in both lists. The longest run of such
-    elements in the same order (a longest increasing subsequence) gives stretches of one element each; what lies between
-    two of them is one stretch, of which either side may be empty.
+    An element is recognised by its "id", or else by its JSON, if that is unique in both lists. The longest series of
+    such elements in the same order (a longest increasing subsequence) gives stretches of one element each. What lies
+    between two of them is one stretch, and may be empty on either side.
     """
     left, right = _positions(before), _positions(after)
     pairs = [(left[token], at) for token, at in right.items() if at >= 0 and left.get(token, -1) >= 0]
@@ -220,7 +223,7 @@ def _positions(elements: Sequence[Any]) -> dict[str | bytes | int, int]:
     for at, element in enumerate(elements):
         token: str | bytes | int
         if type(element) is int:
-            token = element  # its JSON says no more, and takes longer
+            token = element  # as unique as its JSON, and faster
         else:
             name = element.get("id") if type(element) is dict else None
             token = name if type(name) is str else dumps(element)
@@ -229,9 +232,9 @@ def _positions(elements: Sequence[Any]) -> dict[str | bytes | int, int]:
 
 
 def _longest_increasing(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Of pairs in order of their second member, the most whose first members are in order too."""
-    lowest: list[int] = []  # the lowest first member that ends a run of each length
-    ends: list[int] = []  # the pair it belongs to
+    """Of pairs that are ordered by their second member, the longest series whose first members are in order too."""
+    lowest: list[int] = []  # by length of a series: the lowest first member that ends one
+    ends: list[int] = []  # the pair that it belongs to
     previous: list[int] = []
     for at, (first, _) in enumerate(pairs):
         length = bisect_left(lowest, first)

@@ -1,8 +1,8 @@
-"""JSON that is still being written, read as far as it goes.
+"""Reads JSON text that is still being written, as far as it goes: `read_partial`.
 
-One scan and at most two parses, however the text ends: what is open is closed, and the whole is parsed, or else the
-part up to the last complete member. A string that ends within an escape is read up to the escape. Text that is
-malformed before its end, or nested deeper than `MAX_DEPTH`, is not read.
+It takes one scan and at most two parses, however the text ends: what is open is closed and the whole is parsed, or, if
+that fails, the part up to the last complete member. A string that ends within an escape is read up to the escape. Text
+that is malformed before its end, or nested more deeply than `MAX_DEPTH`, is not read.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _STRING: Final = r"""
       | \\u(?![dD][89abAB])[0-9a-fA-F]{4}
     )*("?)
 """
-# The group is not possessive: Python below 3.11.5 consumes what its last attempt has read in vain
-# (https://github.com/python/cpython/issues/106052). Nothing is tried twice all the same: what follows always matches.
+# The group is not possessive: Python before 3.11.5 consumes what the last attempt of such a group has read in vain
+# (https://github.com/python/cpython/issues/106052). Even so nothing is tried twice: what follows always matches.
 _TOKEN: Final = re.compile(_STRING + r"| [\[\]{},]", re.VERBOSE | re.DOTALL)
 _CLOSER: Final = {"{": "}", "[": "]"}
 
 
 def read_partial(text: str) -> Any:
-    """The value that `text` begins, as far as it is written; None if none of it can be read. Never raises."""
+    """The value that `text` is the beginning of, as far as it is written; None if nothing can be read. Never raises."""
     closers: list[str] = []
     whole, members = text, 0
     for found in _TOKEN.finditer(text):

@@ -1,10 +1,10 @@
-"""Whether two values are the same JSON, as a client in JavaScript compares them: one function, `same_json`.
+"""Whether two values are the same JSON, as a client in JavaScript compares them: `same_json`.
 
 Rules:
 - The order of keys does not count. `True` is not `1`, unlike in Python; `1.0` is `1`.
-- Values that are no JSON may be compared too (what a caller says that a client has may be anything): never raises.
-- What is equal for Python is compared in C once more, as bytes. Only where these differ (by the order of keys, by `1.0`
-  for `1`, by `True` for `1`) the values are walked.
+- Values that are not JSON may be compared too, since a caller may describe a client with anything. Nothing raises.
+- Values that are equal in Python are compared again as bytes, which is fast. They are walked only if the bytes differ:
+  by the order of keys, by `1.0` for `1`, or by `True` for `1`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from orjson import dumps
 
 
 def same_json(left: Any, right: Any) -> bool:
-    """Whether two values are the same JSON. Values nested too deeply for Python are not the same."""
+    """Whether two values are the same JSON. Values that are nested too deeply for Python count as different."""
     if left is right:
         return True
     try:
@@ -25,7 +25,7 @@ def same_json(left: Any, right: Any) -> bool:
             if dumps(left) == dumps(right):
                 return True
         except (TypeError, ValueError):
-            pass  # no JSON: the walk compares it
+            pass  # not JSON: the walk compares it
         return _same(left, right)
     except Exception:  # a value's own `==` may raise anything, RecursionError included
         return False

@@ -1,9 +1,9 @@
 """Any Python value as JSON: the one place where what is not JSON is made JSON.
 
-Nothing here raises, whatever it is given, and nothing depends on memory addresses, hash order or a clock: equal values
-give equal bytes. The forms are those that LangGraph Platform sends, so that a graph looks the same here and there;
-where the platform has no form (it sends null, or fails) a short text names the class. A value that cannot be read is
-also logged, by the function in `WARN`. What a channel, a message or an event is, is not known here.
+Nothing here raises, whatever the value is, and nothing depends on memory addresses, hash order or a clock: equal values
+give equal bytes. The forms are those that LangGraph Platform sends, so that a graph looks the same here and there. For
+a value that the platform sends as null, or fails at, a short text names the class. A value that cannot be read is also
+logged, by the function in `WARN`. What a channel, a message or an event is, is not known here.
 
 ==========================================  ======================================================================
 a value                                     its JSON
@@ -34,14 +34,14 @@ a container inside itself                   "<cycle>"
 containers nested deeper than `MAX_DEPTH`   "<too deep>"
 ==========================================  ======================================================================
 
-Keys are text: a str is itself, True "true", None "null", 1 "1", any other key its JSON (without the quotes if that is
-a string). Where two keys of one mapping become the same, the last one counts, and a line is logged. A key "__proto__"
-stays: JSON and the client keep it as data (only patch paths avoid it).
+Keys become text: a str stays, True becomes "true", None "null", 1 "1", and any other key its JSON (without the quotes
+if that is a string). If two keys of a mapping become the same text, the last one counts, and a line is logged. A key
+"__proto__" stays, since JSON and the client keep it as data; only the paths of patches avoid it.
 
-How: orjson does all the work in C and calls `_converted` for what it does not know. What it refuses (odd keys, large
-integers, surrogates, cycles, depth) is walked in Python with the same `_converted`: slower, and the same JSON. Two
-things are not checked: an `orjson.Fragment`, and an object whose width never ends. Classes are looked at, not
-instances, wherever there is a choice: an instance may answer to any name (proxies, mocks).
+How it works: orjson does all the work in C, and calls `_converted` for what it does not know. What orjson refuses (odd
+keys, large integers, surrogates, cycles, depth) is walked in Python with the same `_converted`: that is slower, and
+gives the same JSON. An `orjson.Fragment`, and an object of endless width, are not checked. Wherever possible the class
+is looked at and not the instance, because an instance may answer to any name, as proxies and mocks do.
 """
 
 from __future__ import annotations
@@ -78,7 +78,8 @@ WARN: Final[ContextVar[Callable[[str, Exception | None], None]]] = ContextVar("W
 their run; else this module logs."""
 
 MAX_DEPTH: Final = 240
-"""Containers nested in one value. orjson writes 254 levels; an event and a patch around the value need some of them."""
+"""The most containers that a value may be nested in. orjson writes 254 levels, and the event and the patch around the
+value need some of them."""
 
 _MARGIN: Final = 254 - MAX_DEPTH
 _SAFE_INTEGER: Final = 2**53 - 1
@@ -86,7 +87,7 @@ _LONGEST_DECIMAL_BITS: Final = 4096  # CPython refuses to write integers of more
 _CYCLE: Final = "<cycle>"
 _TOO_DEEP: Final = "<too deep>"
 _MOST_FORMS: Final = 8  # an Enum of a pydantic root model of a numpy scalar has three forms before JSON; more is a loop
-_RETRIED: Final = 3  # levels of a refused value at which orjson is given the parts: most of a large one is ordinary
+_RETRIED: Final = 3  # levels of a refused value whose parts orjson is given again: most parts are ordinary
 _REFUSED: Final = (TypeError, ValueError, RecursionError)  # orjson's own errors are the first two
 _BASIC: Final = frozenset({str, int, float, bool, type(None)})
 _KNOWN: Final = _BASIC | {dict, list, tuple, set, frozenset}
@@ -110,12 +111,12 @@ _AS_TEXT: Final = (
 
 
 class Frozen(NamedTuple):
-    """A value as it was when it was frozen: nothing in it is shared with the value."""
+    """A value as it was when it was frozen. It shares nothing with the value."""
 
     data: bytes
     """Compact JSON; `orjson.loads(data) == json`."""
     json: Any
-    """The same as dicts, lists and basic values."""
+    """The same JSON as dicts, lists and basic values."""
 
 
 def to_json(value: Any) -> Any:
@@ -129,16 +130,16 @@ def to_json(value: Any) -> Any:
 
 
 def to_json_each(values: list[Any]) -> list[Any]:
-    """`to_json` of each of many containers, at once: most of what a small one costs is the call."""
+    """`to_json` of many containers in one call: the call is most of what a small one costs."""
     try:
-        each: list[Any] = orjson.loads(_dumps(values))
+        converted: list[Any] = orjson.loads(_dumps(values))
     except _REFUSED:
         return [to_json(value) for value in values]
-    return each
+    return converted
 
 
 def freeze(value: Any) -> Frozen:
-    """The JSON of any value, as bytes and as a copy, by the table above. Never raises."""
+    """The JSON of any value, as bytes and as a copy; see the module's table. Never raises."""
     if type(value) in _BASIC:
         basic = _basic(value)
         return Frozen(orjson.dumps(basic), basic)
@@ -177,7 +178,8 @@ def nesting(value: Any) -> int:
 
 
 def to_text(value: Any) -> str:
-    """A str that UTF-8 can carry; of a value that is no str, its JSON (a string without its quotes). Never raises."""
+    """A str without lone surrogates, which UTF-8 has no form for. A value that is not a str becomes its JSON, a string
+    without the quotes. Never raises."""
     if type(value) is not str:
         value = to_json(value)
         return value if type(value) is str else orjson.dumps(value).decode()
@@ -191,10 +193,9 @@ def to_text(value: Any) -> str:
 
 
 def _dumps(value: Any, depth: int = 0) -> bytes:
-    """The JSON of a value that is found at `depth`, by orjson.
+    """The JSON of a value at `depth` within another, by orjson.
 
-    The lists around it use up the levels that the value may not have: orjson itself refuses what is nested deeper than
-    `MAX_DEPTH`.
+    The value is wrapped in so many lists that orjson itself refuses what is nested more deeply than `MAX_DEPTH`.
     """
     if type(value) is dict and not depth and _BASIC.issuperset(map(type, value.values())):
         return orjson.dumps(value, option=_OPTIONS)  # not nested at all
@@ -215,7 +216,7 @@ def _known_to_orjson(value: Any) -> Any:
 
 
 def _converted(value: Any) -> Any:
-    """A value of a type in `_KNOWN` for one that is not; its inside may still be anything."""
+    """A value of a type in `_KNOWN` in place of one that is not. What is inside may still be anything."""
     form, raised = value, None
     try:
         for _ in range(_MOST_FORMS):
@@ -256,7 +257,7 @@ def _walk(value: Any, above: set[int], depth: int) -> Any:
         for element in form:
             elements.append(_walk(element, above, depth + 1))  # noqa: PERF401 (a comprehension is one frame more)
         return elements if kind is list or kind is tuple else sorted(elements, key=orjson.dumps)
-    except Exception as error:  # another thread changed it meanwhile, or the stack is used up
+    except Exception as error:  # another thread has changed it meanwhile, or the stack is full
         return _unreadable(value, error)
     finally:
         above.discard(id(value))
@@ -284,9 +285,9 @@ def _object(value: dict[Any, Any], above: set[int], depth: int) -> dict[str, Any
 
 
 def _step(value: Any) -> Any:
-    """A form of `value` nearer to JSON: basic, a dict, list, tuple, set, or an object to be converted again.
+    """`value` in a form nearer to JSON: a basic value, a dict, list, tuple or set, or an object to be converted again.
 
-    Raises whatever the object raises when it is read.
+    Raises what the object raises when it is read.
     """
     for kinds, form in _FORMS:
         if isinstance(value, kinds):

@@ -110,7 +110,7 @@ def test_a_media_block_is_read_as_far_as_it_can_be(block: dict[str, Any], part: 
     if part is not None:
         assert part_of(block) == part
         return
-    with pytest.raises(ValueError, match="no media with a source"):
+    with pytest.raises(ValueError, match="not media with a source"):
         part_of(block)
 
 
