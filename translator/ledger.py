@@ -195,6 +195,11 @@ class Ledger:
         """The ids of the messages of which the next values say whether the checkpoint has them."""
         return set(self._pending)
 
+    def ids_with(self, message_id: str) -> list[str]:
+        """The ids of a message and of what was emitted beside it, as far as that is pending."""
+        record = self._pending.get(message_id)
+        return [message_id] if record is None else record.ids
+
     def not_stored(self, stored: Set[object], answered: Set[object]) -> set[str]:
         """The ids of pending messages that a checkpoint does not have, also not under other ids. `stored`: the ids of
         its messages; `answered`: the ids of the calls that its tool results answer."""

@@ -49,6 +49,8 @@ class MessageCache:
         """By message: its id, or its position if it has none."""
         self.past: set[Any] = set()
         """The keys of messages that were there and are not any more."""
+        self.unreadable: set[str] = set()
+        """The ids of the messages that cannot be read."""
         self._digests: list[int] = []
         """By message: what differs if it has changed."""
         self._wires: list[tuple[Event, ...]] = []
@@ -83,6 +85,8 @@ class MessageCache:
         converted = to_json_each([self._converted(messages[head + at], head + at) for at in others]) if others else []
         for at, made in zip(others, converted, strict=True):
             found[at] = tuple(made)
+        if self.unreadable:
+            self.unreadable.intersection_update(self.keys[:head] + keys)
         self.past.update(self.keys[head:])
         self.past.difference_update(keys)
         self.keys[head:], self._wires[head:], self._digests = keys, found, digests
@@ -93,7 +97,10 @@ class MessageCache:
             if not converted and not kind_of(fields(message)):
                 raise TypeError(f"{type(message).__name__} is no message")
         except Exception as error:
-            self._losses.message(_key(fields(message), position), error)
+            key = _key(fields(message), position)
+            self._losses.message(key, error)
+            if type(key) is str:
+                self.unreadable.add(key)
             return []
         return converted
 

@@ -5,8 +5,9 @@
 1. The client is to have the visible messages of the root graph's messages channel, in their order. Results of one
    assistant message, reasoning and activities may stand in any order.
 2. Beside them it keeps what a subagent emitted (a run that resumes the subagent continues from there), activities that
-   nodes made, and, while a superstep has not ended, what streams. All else is removed: messages that were not stored,
-   and, unless `history="keep"`, what the graph removed.
+   nodes made, while a superstep has not ended what streams, and its own copy of a stored message that cannot be read
+   (the graph has not removed it). All else is removed: messages that were not stored, and, unless `history="keep"`,
+   what the graph removed.
 3. New messages at the end are emitted as events. Any other change, and what is missing when the stream begins, is a
    snapshot.
 4. A client keeps its own order for ids it has. Where that is known to end wrong, a snapshot of what is in order so far
@@ -112,6 +113,9 @@ class Messages:
     def _read(self, messages: Sequence[Any]) -> None:
         self._last, self._is_written = messages, False
         self._stored.read(messages)
+        for message_id in sorted(self._stored.unreadable):
+            if self._view.has(message_id):
+                self._ledger.keep(self._ledger.ids_with(message_id))
 
     def on_checkpoint(self, messages: Sequence[Any]) -> dict[str, Event]:
         """Reads messages of a checkpoint that was read beside the stream; what they are for the client, by id."""

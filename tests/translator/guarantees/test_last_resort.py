@@ -346,3 +346,40 @@ def test_tool_calls_of_a_users_message_cost_nothing(calls: Any) -> None:
     telling.feed(((), "values", {"messages": [HumanMessage("hi", id="u"), AIMessage("yes", id="a")]}))
     ending = telling.finish()[-1]
     assert (telling.view.order, ending["type"], ending.get("metadata")) == (["u", "a"], "RUN_FINISHED", None)
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("as_json", [True, False])
+def test_a_message_that_streamed_and_is_stored_unreadable_stays_displayed(known: bool, as_json: bool) -> None:
+    """The graph has not removed it. What is stored next to it is as it was, for every reader."""
+    thought = [{"type": "thinking", "thinking": "Hm.", "index": 0}]
+    fine = AIMessage("fine", id="ok-1")
+    broken = AIMessage.model_construct(id="bad", content="Half", type="ai", additional_kwargs=Raises())
+    stored: list[Any] = [HumanMessage("go", id="u"), fine, broken]
+    if as_json:
+        stored = [{"type": "human", "id": "u", "content": "go"}, dict(fine), dict(broken)]
+    chunks = [AIMessageChunk(content, id="bad") for content in (thought, "Ha", "lf")]
+    chunks.append(AIMessageChunk("", id="bad", chunk_position="last"))
+    parts: list[Any] = [((), "values", {"messages": stored[:1]}), ((), "values", {"messages": stored[:2]})]
+    parts += [((), "messages", (chunk, STREAMED)) for chunk in chunks]
+    parts += [((), "updates", {"n": {"messages": stored[2:]}}), ((), "values", {"messages": stored})]
+    mended = [*stored[:2], AIMessage("Half.", id="bad")]
+    parts += [((), "values", {"messages": stored, "more": 1}), ((), "values", {"messages": mended})]
+    telling = TranslatorRun(view=ClientView([], {}) if known else None)
+    views: list[ClientView] = [telling.view.copy()]
+    displayed: list[tuple[Any, Any]] = []
+    for part in parts:
+        telling.feed(part)
+        views.append(telling.view.copy())
+        held = {message["id"]: message.get("content") for message in telling.view.messages}
+        displayed.append((held.get("ok-1"), held.get("bad")))
+    texts = [None, None, "Ha", "Half", "Half", "Half", "Half", "Half", "Half."]
+    assert displayed[1:] == [("fine", text) for text in texts]
+    assert "bad-reasoning-0" in views[-2].order
+    telling.finish()
+    assert telling.events[-1]["metadata"] == {"lost": 1}
+    for view in views:
+        reader = view.copy()
+        for event in telling.view.catch_up(reader.copy()):
+            reader.apply(event)
+        assert reader.messages == telling.view.messages
