@@ -352,14 +352,14 @@ def test_tool_calls_of_a_users_message_cost_nothing(calls: Any) -> None:
 @pytest.mark.parametrize("as_json", [True, False])
 def test_a_message_that_streamed_and_is_stored_unreadable_stays_displayed(known: bool, as_json: bool) -> None:
     """The graph has not removed it. What is stored next to it is as it was, for every reader."""
-    thought = [{"type": "thinking", "thinking": "Hm.", "index": 0}]
+    contents: list[Any] = [[{"type": "thinking", "thinking": "Hm.", "index": 0}], "Ha", "lf"]
     fine = AIMessage("fine", id="ok-1")
     broken = AIMessage.model_construct(id="bad", content="Half", type="ai", additional_kwargs=Raises())
     stored: list[Any] = [HumanMessage("go", id="u"), fine, broken]
     if as_json:
         stored = [{"type": "human", "id": "u", "content": "go"}, dict(fine), dict(broken)]
-    chunks = [AIMessageChunk(content, id="bad") for content in (thought, "Ha", "lf")]
-    chunks.append(AIMessageChunk("", id="bad", chunk_position="last"))
+    chunks = [AIMessageChunk(content=content, id="bad") for content in contents]
+    chunks.append(AIMessageChunk(content="", id="bad", chunk_position="last"))
     parts: list[Any] = [((), "values", {"messages": stored[:1]}), ((), "values", {"messages": stored[:2]})]
     parts += [((), "messages", (chunk, STREAMED)) for chunk in chunks]
     parts += [((), "updates", {"n": {"messages": stored[2:]}}), ((), "values", {"messages": stored})]
