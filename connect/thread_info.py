@@ -129,7 +129,7 @@ class Threads(Protocol):
 
     async def delete(self, thread_id: str) -> None:
         """Deletes a thread with all its checkpoints. Raises `ThreadNotFoundError`, and `RunConflictError` while it is
-        running."""
+        running. If it raises because something did not answer, the thread can be deleted again."""
 
     async def history(self, thread_id: str, *, limit: int = LIMIT, before: str | None = None) -> Sequence[Checkpoint]:
         """Checkpoints of a thread, the newest first. `before`: only those older than this checkpoint, by its id. None

@@ -121,7 +121,8 @@ class LocalThreads:
 
     async def delete(self, thread_id: str) -> None:
         """See `thread_info.Threads`. Inputs that come meanwhile, and runs that `start` begins, wait, and run on a new
-        thread. A thread that can't be read is deleted like any other."""
+        thread. A thread that can't be read is deleted like any other. A deletion that has failed can be repeated: the
+        checkpoints go after all that is kept elsewhere, since without them the thread is unknown."""
         await known(self, thread_id)
         store, key = self._source.runs.store, self._source.key(thread_id)
         async with store.turn(key).closed():
@@ -129,10 +130,10 @@ class LocalThreads:
                 raise RunConflictError(f"thread {thread_id!r} has a run that is running")
             with self._reading(thread_id):
                 agent = await self._agent()
-                await agent.saver.adelete_thread(thread_id)
                 await store.forget(key)
                 if self._store is not None:
                     await self._store.adelete(NAMESPACE, thread_id)
+                await agent.saver.adelete_thread(thread_id)
                 await index_of(agent.saver).remove(agent, thread_id)
 
     async def history(self, thread_id: str, *, limit: int = LIMIT, before: str | None = None) -> Sequence[Checkpoint]:

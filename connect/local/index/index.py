@@ -89,6 +89,8 @@ class ThreadIndex:
         table = await self._ready(agent)
         row, head = await table.row(agent.reader.agent, thread_id)
         if head is None:
+            if row is not None:
+                await table.remove(thread_id)
             return None
         if row is None or not row.is_of(head) or row.status == "unreadable" or await self._is_old(agent, row, table):
             return await self.read(agent, thread_id)

@@ -102,18 +102,50 @@ async def test_nothing_is_left_of_a_deleted_thread(tmp_path: Path) -> None:
         assert [each for each in (KEPT, SAID, TITLE) if each in left] == []
 
 
+class RefusingStore(InMemoryStore):
+    """A graph's store that deletes nothing as long as it refuses to."""
+
+    refuses = False
+
+    async def adelete(self, namespace: tuple[str, ...], key: str) -> None:
+        if self.refuses:
+            raise ConnectionError("refused")
+        await super().adelete(namespace, key)
+
+
+async def test_a_deletion_that_failed_anywhere_is_completed_when_it_is_sent_again(tmp_path: Path) -> None:
+    store, kept = MemoryRunStore(), RefusingStore()
+    async with AsyncExitStack() as open_:
+        saver = await open_.enter_async_context(AsyncSqliteSaver.from_conn_string(str(tmp_path / "threads.sqlite")))
+        client = await open_.enter_async_context(used(saver, kept, store=store))
+        kept.refuses = True
+        assert (await client.delete(f"/threads/{GONE}")).status_code == 503
+        kept.refuses = False
+        for table in ("checkpoints", "agui_threads_1"):
+            await saver.conn.execute(f"CREATE TRIGGER t BEFORE DELETE ON {table} BEGIN SELECT RAISE(ABORT, 'no'); END")
+            assert (await client.delete(f"/threads/{GONE}")).status_code == 503
+            await saver.conn.execute("DROP TRIGGER t")
+        assert (await client.delete(f"/threads/{GONE}")).status_code == 404  # its row alone was left
+        places = [await in_sqlite(saver), await in_store(kept), repr(vars(store))]
+        assert [(GONE in place, KEPT in place) for place in places] == [(False, True)] * 3
+
+
 async def test_nothing_is_left_of_a_deleted_thread_in_postgres_and_redis(
     database: str, redis_server: RedisServer
 ) -> None:
-    """But the number of its last run, by which a run of a frozen process is told from it."""
+    """But the number of its last run, by which a run of a frozen process is told from it. Before, Redis refuses."""
     kept = InMemoryStore()
     async with AsyncExitStack() as open_:
         redis = await open_.enter_async_context(Redis.from_url(redis_server.url))
         saver = await open_.enter_async_context(AsyncPostgresSaver.from_conn_string(database))
         await saver.setup()
-        store = RedisRunStore(redis_server.url)
+        store = RedisRunStore(redis_server.url, lease=0.5, timeout=0.1)
         client = await open_.enter_async_context(used(saver, kept, store=store))
         assert GONE in await in_postgres(saver)
+        for refused in ("hexists", "del"):  # two steps of its part of a deletion
+            await redis.acl_setuser("default", enabled=True, commands=[f"-{refused}"])
+            assert (await client.delete(f"/threads/{GONE}")).status_code == 503
+            await redis.acl_setuser("default", enabled=True, commands=[f"+{refused}"])
         await deleted(client)
         assert GONE not in await in_postgres(saver) + await in_store(kept)
         assert KEPT in await in_postgres(saver)
