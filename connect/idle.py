@@ -4,7 +4,8 @@ No I/O."""
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, Final
 
@@ -12,7 +13,7 @@ from ag_ui.core import RunAgentInput
 
 from ..translator import Cancelled, ClientView, Ending, Finished, Options, Translator
 from ..translator import events as agui
-from .events.encoded import Event
+from .events.encoded import Batches, EncodedEvent, Event
 from .events.readers import Reader, catch_up_events
 from .inputs.answers.resume import id_of
 from .inputs.off_loop import off_loop
@@ -27,6 +28,25 @@ _AS_FAST: Final = 10
 INTERRUPT_PENDING = "interrupt_pending"
 """The custom event that says why an input was not run: `interruptIds` wait for an answer, and `messageIds`, the new
 messages of the input, with them. The client keeps those, and they go in with the next input after the answer."""
+
+
+MESSAGES_UNUSED = "messages_unused"
+"""The custom event behind the start of a run that names the new messages (`messageIds`) which reach nothing, because
+the graph's input takes no messages. The client's user sees them; the thread does not get them."""
+
+
+async def with_unused_messages(batches: Batches, ids: Sequence[str]) -> Batches:
+    """The batches of a run, with `messages_unused` behind its start, for the client that sent the messages."""
+    told = False
+    async with aclosing(batches):
+        async for batch in batches:
+            start = next((at for at, each in enumerate(batch) if each.event["type"] == "RUN_STARTED"), None)
+            if told or start is None:
+                yield batch
+                continue
+            told = True
+            notice = EncodedEvent(agui.custom(MESSAGES_UNUSED, {"messageIds": list(ids)}))
+            yield [*batch[: start + 1], notice, *batch[start + 1 :]]
 
 
 def end_events(run: Translator, ended: RunOutcome, options: Options) -> list[Event]:

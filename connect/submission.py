@@ -26,9 +26,9 @@ from typing import Generic, Self, TypeVar
 from ..translator import ClientView
 from .events.encoded import Batches, one_batch
 from .events.readers import Reader
-from .idle import log_late, unchanged_events, waiting_events
+from .idle import log_late, unchanged_events, waiting_events, with_unused_messages
 from .inputs.answers.resume import is_answering
-from .inputs.channels import InputChannels, note_unused
+from .inputs.channels import InputChannels, note_unused, takes_no_messages
 from .inputs.forking import ForkPoint
 from .inputs.graph_input import GraphInput, graph_input
 from .inputs.off_loop import off_loop, size_of
@@ -113,7 +113,15 @@ class Submission(ABC, Generic[_Read]):
             log_late(wanted, self._label)
         if isinstance(wanted, Nothing | Drop):
             return await self._unchanged(now)
-        return await self._start(wanted, now, point)
+        batches = await self._start(wanted, now, point)
+        return await self._with_unused(batches, wanted)
+
+    async def _with_unused(self, batches: Batches, wanted: Started) -> Batches:
+        """The client's batches, and in them what names the messages that reach nothing in the graph."""
+        new = wanted.messages if isinstance(wanted, Begin | Fork) else ()
+        if not new or not takes_no_messages(await self._channels(), self._intake):
+            return batches
+        return with_unused_messages(batches, [message.id for message in new])
 
     async def _takes_messages(self, thread: ThreadState) -> bool:
         """Whether the graph takes messages; if that is not known, whether the thread has some. True without a look

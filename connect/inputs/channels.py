@@ -44,6 +44,7 @@ from .messages import as_json
 OVERWRITE: Final = "__overwrite__"
 """What marks an overwrite in JSON; as a key, or as the type of an object."""
 _WHY: Final = {
+    "messages": "its input takes none (Options.messages_key), and Intake.prepare, which would read them, is not set",
     "tools": "neither its state nor its context has a field for them (`copilotkit`, `ag-ui`, `tools`)",
     "context": "neither its state nor its context has a field for it (`copilotkit`, `ag-ui`, `context`)",
     "state": "Intake.state does not name what was changed",
@@ -121,9 +122,9 @@ def note_unused(
     options: Options,
     label: str,
 ) -> None:
-    """Adds the kinds of what a client sends and no graph gets (`tools`, `context`, `state`, `forwardedProps`) to those
-    `known`, which `/info` names, and logs each that is new. It is no error: a page sends its tools and its state to
-    every agent. But an owner whose tool is never called must find out why.
+    """Adds the kinds of what a client sends and no graph gets (the keys of `_WHY`) to those `known`, which `/info` has,
+    and logs each that is new. It is no error: a page sends its tools and its state to every agent. But an owner whose
+    tool is never called must find out why.
 
     A client sends back the state that it got: only what it changed counts. `values` are the thread's values. `label`:
     as `errors.log_context`.
@@ -132,6 +133,7 @@ def note_unused(
     state = given.state if isinstance(given.state, Mapping) else {}
     unnamed = state.keys() - _writable(channels, intake) - CLIENT_CHANNELS - {options.messages_key}
     lost = {
+        "messages": takes_no_messages(channels, intake) and any(each.role == "user" for each in given.messages),
         "tools": given.tools and names.isdisjoint(_CHANNELS) and fields_of.isdisjoint(TOOLS),
         "context": given.context and names.isdisjoint(_CHANNELS[1:]) and fields_of.isdisjoint(_FIELDS[1:]),
         "state": any(name not in values or _differ(values[name], state[name]) for name in unnamed),
@@ -143,6 +145,11 @@ def note_unused(
             _log.warning(
                 "What clients send as %s reaches no graph (%s): %s. This is logged once.", kind, label, _WHY[kind]
             )
+
+
+def takes_no_messages(channels: InputChannels, intake: Intake) -> bool:
+    """Whether what a user says reaches nothing: the graph's input has no channel for it, and no hook reads it."""
+    return channels.messages_key is None and intake.prepare is None
 
 
 def context_of(channels: InputChannels, given: RunAgentInput, base: Any) -> Any:

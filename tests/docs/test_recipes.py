@@ -145,7 +145,8 @@ async def test_progress_is_emitted_while_a_node_runs() -> None:
     kinds = [event["type"] for event in events]
     progress = [(viewed(events[:end]).state or {}).get("progress") for end in range(len(events) + 1)]
     assert list(dict.fromkeys(filter(None, progress))) == [0.5, 1.0]
-    assert (kinds.count("CUSTOM"), kinds.count("ACTIVITY_SNAPSHOT")) == (2, 2)
+    names = [event["name"] for event in events if event["type"] == "CUSTOM"]
+    assert (names.count("file_indexed"), kinds.count("ACTIVITY_SNAPSHOT")) == (2, 2)
 
 
 async def test_a_graph_finds_its_user() -> None:
@@ -172,7 +173,7 @@ class Debated(Question):
     report: str
 
 
-async def test_a_graph_that_was_not_written_for_chat_shows_its_result() -> None:
+async def test_a_graph_that_was_not_written_for_chat_shows_its_result(caplog: pytest.LogCaptureFixture) -> None:
     def says(name: str, words: str, **written: str) -> tuple[str, Any]:
         async def node(state: Debated) -> dict[str, str]:
             await ScriptedChatModel(turns=[words]).ainvoke(state["topic"])
@@ -186,6 +187,8 @@ async def test_a_graph_that_was_not_written_for_chat_shows_its_result() -> None:
     async with asked_of({"agent": block("debating").debating(compiled)}) as ask:
         events = await ask("agent", "1", messages=[QUESTION], state={"topic": "tea"})
         reloaded = viewed(await ask("agent/connect", "2"))
+    assert events[1] == {"type": "CUSTOM", "name": "messages_unused", "value": {"messageIds": [QUESTION["id"]]}}
+    assert "What clients send as messages reaches no graph" in caplog.text
     starts = [event["messageId"] for event in events if event["type"] == "TEXT_MESSAGE_START"]
     assert "".join(event.get("delta", "") for event in events if event["type"] == "TEXT_MESSAGE_CONTENT") == (
         "Tea is warm.Tea it is."
