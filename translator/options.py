@@ -128,8 +128,3 @@ class Options:
         if name in self.state_exclude:
             return False
         return name not in CLIENT_CHANNELS if self.state_include is None else name in self.state_include
-
-    @property
-    def legacy(self) -> bool:
-        """Whether the client predates protocol 1.0, and refuses what came with it."""
-        return self.protocol_version is None

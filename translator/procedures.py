@@ -368,7 +368,7 @@ class Procedures:
         with self._losses.guard("The token usage"):
             usage = self._stream.usage.totals()
         if not isinstance(ending, Finished):
-            return failed(ending, failure, self._thread_id, self._run_id, self._options, usage)
+            return failed(ending, failure, self._thread_id, self._run_id, usage)
         outcome, result = self._outcome(ending)
         return events.run_finished(self._thread_id, self._run_id, outcome, result, usage)
 

@@ -65,6 +65,7 @@ from .run.error_detail import NEUTRAL
 from .wire import events
 from .wire.events import Event
 from .wire.frame_limit import framed
+from .wire.older_clients import for_client_version
 
 _Given = ParamSpec("_Given")
 
@@ -215,6 +216,7 @@ class Translator:
         terminal = events.run_error(NEUTRAL)
         with self._losses.guard("The terminal event"):
             terminal = self._procedures.terminal(ending, failure)
+            terminal = for_client_version(terminal, self._options.protocol_version) or terminal
             if not self.view.accepts(terminal):  # something could not be closed: only `RUN_ERROR` does not ask for that
                 self._losses.refused(terminal)
                 terminal = events.run_error(NEUTRAL)
@@ -271,15 +273,16 @@ class Translator:
     # --- how events leave -----------------------------------------------------------------------------------------
 
     def _applied(self, made: Iterable[Event], what: str) -> list[Event]:
-        """The events of a procedure, each applied to the view before the next one is made. An event that is too large
-        for a frame is split or truncated. One that raises is lost, and so is what the client would refuse without
-        it."""
+        """The events of a procedure, each applied to the view before the next one is made. For a client that declares
+        no version an event becomes one that it reads, or is left out; one that is too large for a frame is split or
+        truncated. One that raises is lost, and so is what the client would refuse without it."""
         emitted: list[Event] = []
-        view, losses = self.view, self._losses
+        view, losses, version = self.view, self._losses, self._options.protocol_version
         with losses.guard(what):
             for event in made:
                 try:
-                    for frame in framed(event):
+                    readable = for_client_version(event, version)
+                    for frame in () if readable is None else framed(readable):
                         if view.accepts(frame):
                             view.apply_emitted(frame)
                             emitted.append(frame)

@@ -44,7 +44,7 @@ from ..options import Options
 from ..parts.message import as_name, fields, kind_of
 from ..wire import ids
 from ..wire.events import Event
-from ..wire.older_clients import parts_as_text
+from ..wire.older_clients import result_content
 from .ordinary import ordinary, with_failure
 
 AG_UI_MESSAGE: Final = TypeAdapter[Message](Message)
@@ -298,7 +298,7 @@ def _tool_content(content: Any, options: Options) -> tuple[str | list[Event], Ev
         return wire[:limit], {"truncated": True, "size": len(wire)}
     size = sum(len(part["text"]) if part["type"] == "text" else len(part["source"]["value"]) for part in wire)
     if limit is None or size <= limit:
-        return parts_as_text(wire) if options.legacy else wire, {}
+        return result_content(wire, options.protocol_version), {}
     text = "".join(part["text"] for part in wire if part["type"] == "text")
     return text[:limit], {"truncated": True, "size": size}
 

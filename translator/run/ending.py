@@ -53,11 +53,9 @@ def result_of(ending: Finished, values: Any) -> Any:
     return to_json((channels(values) or {}).get("structured_response"))
 
 
-def failed(
-    ending: Ending, why: Failure | None, thread_id: str, run_id: str, options: Options, usage: Sequence[Event]
-) -> Event:
+def failed(ending: Ending, why: Failure | None, thread_id: str, run_id: str, usage: Sequence[Event]) -> Event:
     """The terminal event of a run that did not finish."""
-    if why is None or (isinstance(ending, Cancelled) and not options.legacy):
+    if why is None or isinstance(ending, Cancelled):
         return events.run_finished(thread_id, run_id, {"type": "cancelled"}, None, usage)
     return events.run_error(why.message, why.code, usage, why.metadata)
 

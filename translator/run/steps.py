@@ -33,8 +33,6 @@ class Steps:
 
     def __init__(self, options: Options, subagents: Subagents) -> None:
         self._on = options.steps
-        self._has_owners = not options.legacy
-        """Whether the client knows whose a step is: if not, subagents have none (`wire/older_clients.py`)."""
         self._subagents = subagents
         self._running: dict[_Step, dict[_Task, None]] = {}
         """By step: the tasks that are known to run."""
@@ -93,8 +91,6 @@ class Steps:
         if not self._on or not self._subagents.is_visible(ns):
             return
         step = self._step(ns, node)
-        if step[1] is not None and not self._has_owners:
-            return
         is_new = step not in self._running
         self._running.setdefault(step, {})[ns, task] = None
         if is_new:

@@ -157,7 +157,7 @@ class Subagents:
     def end(self, subagent: Subagent, interrupt_ids: list[str], failure: Failure | None) -> Iterator[Event]:
         """Ends a subagent: failed, suspended by interrupts, or done."""
         has_ended, subagent.has_ended = subagent.has_ended, True
-        if has_ended or not self._are_announced:
+        if has_ended or not self._is_attributed:
             return
         if failure is not None:
             yield events.subagent_error(subagent.id, failure.message, failure.code)
@@ -168,10 +168,6 @@ class Subagents:
     @property
     def _is_attributed(self) -> bool:
         return self._options.subagents == "attributed"
-
-    @property
-    def _are_announced(self) -> bool:
-        return self._is_attributed and not self._options.legacy
 
     def _is_new(self, ns: Namespace, *, by_input: bool) -> bool:
         """Whether the graph at `ns` is called by a tool and not examined yet; then it counts as examined."""
@@ -191,7 +187,7 @@ class Subagents:
         call = asking[0]
         is_certain = len(asking) == 1 or given is not None
         self._by_ns[ns] = subagent = Subagent(ns, call.name, self.of(ns[:-1]), call if is_certain else None)
-        if self._are_announced:
+        if self._is_attributed:
             yield _started(subagent)
 
 

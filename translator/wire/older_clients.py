@@ -37,9 +37,10 @@ def for_client_version(event: Event, version: str | None) -> Event | None:
     return event if convert is None else convert(event)
 
 
-def parts_as_text(parts: list[Any]) -> str:
-    """The content parts of a tool result as text: older clients refuse parts there."""
-    return orjson.dumps(parts).decode()
+def result_content(content: Any, version: str | None) -> Any:
+    """The content of a tool result as a client of this protocol version reads it: content parts as they are, or as text
+    for a client that declares no version."""
+    return orjson.dumps(content).decode() if version is None and isinstance(content, list) else content
 
 
 def _finished(event: Event) -> Event:
@@ -52,8 +53,8 @@ def _finished(event: Event) -> Event:
 
 
 def _result(event: Event) -> Event:
-    content = event["content"]
-    return {**event, "content": parts_as_text(content)} if isinstance(content, list) else event
+    content = result_content(event["content"], None)
+    return event if content is event["content"] else {**event, "content": content}
 
 
 def _snapshot(event: Event) -> Event:
