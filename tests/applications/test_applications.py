@@ -69,7 +69,7 @@ def judge_coming(visited: Visited, screen: Screen, allowed: Sequence[Line]) -> N
 
 def judge_way(visited: Visited, stored: Items, version: str, chosen: Choice) -> None:
     """No rule is broken on the way, and who joins at a cut ends with what all have; translated from JSON."""
-    run = TranslatorRun(visited.options, visited.begun.copy(), "run")
+    run = TranslatorRun(visited.options, visited.begun.copy(), "run", "local")
     cuts = [(run.view.copy(), 0)]
     for part in visited.parts:
         run.feed(part)
