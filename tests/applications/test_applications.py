@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from langgraph_agui.connect.testing.checks import Items
+from langgraph_agui.translator import Finished
 
 from fixtures.applications import APPLICATIONS
 from fixtures.applications.application import Screen
@@ -37,6 +38,7 @@ async def test_a_person_sees_what_the_application_shows(
         judge_end(visited, screen)
         judge_coming(visited, screen, [*before, *wanted, *passing])
         judge_way(visited, stored, version, chosen)
+        judge_platform(visited, stored, screen, [*before, *wanted, *passing, *read_lines(screen.elsewhere)])
         frames = visited.frames.decode()
         assert [secret for secret in application.never if secret in frames] == []
         before, stored = wanted, stored_items(visited.stored, visited.options)
@@ -81,6 +83,19 @@ def judge_way(visited: Visited, stored: Items, version: str, chosen: Choice) -> 
     for view, done in chosen(cuts, f"{version} {visited.number}"):
         for reader in (view_for(version, [], {}), anew(cuts[0][0], version=version)):
             assert contents(view_after(reader, view.catch_up(reader), run.events[done:])) == end
+
+
+def judge_platform(visited: Visited, stored: Items, screen: Screen, allowed: Sequence[Line]) -> None:
+    """The same for the run as a platform streams it, without what only a run of this process tells."""
+    run = TranslatorRun(visited.options, visited.begun.copy(), "run", "platform")
+    parts = visited.parts_of_a_platform
+    for part in parts:
+        run.feed(part)
+    run.finish(Finished(state=visited.stored))
+    shown = in_view(visited.begun.copy(), run.feeds)
+    assert faults(Run(parts, run.feeds, shown, visited.options, stored)) == []
+    assert unexpected({line for each in shown for line in lines_of(each.messages)}, allowed) == []
+    assert (lines_of(run.view.messages), run.view.state) == (read_lines(screen.lines), visited.state)
 
 
 def unexpected(seen: set[Line], allowed: Sequence[Line]) -> list[Line]:

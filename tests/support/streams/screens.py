@@ -62,6 +62,20 @@ class Visited:
     """The values of the thread after it."""
     options: Options
 
+    @property
+    def parts_of_a_platform(self) -> list[Any]:
+        """The parts as a platform has them: in the usual modes, and with no mark of the handler that only runs of this
+        process have."""
+        parts: list[Any] = []
+        for ns, mode, data in self.parts:
+            if mode == "messages":
+                message, metadata = data
+                unmarked = {name: value for name, value in metadata.items() if name != "agui_structured"}
+                parts.append((ns, mode, [message, unmarked]))
+            elif mode in ("updates", "values", "custom"):
+                parts.append((ns, mode, data))
+        return parts
+
 
 @dataclass
 class Visit:
