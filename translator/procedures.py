@@ -352,6 +352,13 @@ class Procedures:
             with guard("The last state"):
                 if (event := self._state.finish()) is not None:
                     yield event
+            with guard("The channels that nobody sees"):
+                if not self._interrupts and (unseen := self._state.unseen()):
+                    names = to_text(", ".join(unseen))
+                    self._losses.warn(
+                        f"The run has written only channels that clients do not see; Options(state_include=...) shows "
+                        f"them: {names}"
+                    )
         status: Status = "stopped" if not isinstance(ending, Finished) else "waiting" if self._interrupts else "done"
         with guard("The progress of tools"):
             yield from self._progress.end(status)

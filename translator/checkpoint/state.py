@@ -25,7 +25,7 @@ from ..client.view import ClientView
 from ..jsonable.json_diff import diff, escape
 from ..jsonable.to_json import Frozen, freeze, to_json, to_text
 from ..losses import Losses, Reason
-from ..options import Options
+from ..options import CLIENT_CHANNELS, Options
 from ..parts.channels import UnreadableChannel, channels
 from ..wire import events
 from ..wire.events import Event
@@ -48,6 +48,8 @@ class State:
         """Channels whose predicted values stay (rule 5)."""
         self._released: set[str] = set()
         """Channels whose predicted values do not stay any longer; the next values have the true ones."""
+        self._ever_written: set[str] = set()
+        """All channels that nodes wrote in the run."""
         self._has_begun = False
         self._last: Any = _NEVER
 
@@ -55,7 +57,17 @@ class State:
         """Nodes wrote these channels: they are compared when the next values come."""
         names = set(names)
         self._written |= names
+        self._ever_written |= names
         self.release(names)
+
+    def unseen(self) -> list[str]:
+        """The channels that nodes wrote, if clients see none of them, though nobody has excluded them."""
+        options = self._options
+        seen = {options.messages_key, "messages", "structured_response"}
+        if options.state == "none" or any(name in seen or options.shows_channel(name) for name in self._ever_written):
+            return []
+        kept = options.state_exclude | CLIENT_CHANNELS
+        return sorted(name for name in self._ever_written if not name.startswith("_") and name not in kept)
 
     def would_revert(self, values: Any) -> bool:
         """Whether the first `values` would change a channel that the client is known to have; new channels do not

@@ -194,6 +194,18 @@ async def test_a_page_that_left_in_the_middle_of_a_step_does_not_keep_its_text()
     assert await page.reloaded(ClientView(left, {})) == ["Tea"]
 
 
+@pytest.mark.parametrize(("shown", "lines"), [({"topic"}, 1), ({"topic", "text"}, 0), (None, 0)])
+async def test_a_result_that_nobody_sees_is_named_in_the_log(
+    shown: set[str] | None, lines: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    page = Page(plan_and_write(), state_include=shown)
+    await page.run({"topic": "tea"})
+    assert "do not see" not in caplog.text  # it waits
+    await page.run(Command(resume="yes"))
+    found = [line for line in caplog.messages if "do not see" in line]
+    assert [line.partition("shows them: ")[2].partition(" ")[0] for line in found] == ["text"] * lines
+
+
 @pytest.mark.parametrize("ending", [Finished(), Finished(state={"reply": "It is so."})], ids=["unknown", "known"])
 def test_the_values_of_a_platform_do_not_show_that_a_channel_is_missing(ending: Finished) -> None:
     """They have only the channels of the output schema; the thread's state has all."""
