@@ -139,7 +139,7 @@ def _may_be_a_servers(raw: Any, part: Part) -> bool:
     elif kind is list:
         return False
     data = part.data
-    return part.mode == "messages" and type(data) in _SEQUENCES and len(data) > 0 and isinstance(data[0], Mapping)
+    return part.mode == "messages" and type(data) in _SEQUENCES and len(data) > 0 and issubclass(type(data[0]), Mapping)
 
 
 def _ends_superstep(part: Part) -> bool:
