@@ -181,6 +181,7 @@ class Procedures:
                 yield from self._end_subagent(subagent, failure_of_result(result, self._options.error_detail))
             yield from self._steps.on_update(ns, node)
             self._stream.on_node_output(ns, node, output)
+        self._visibility.on_node_output(ns, node, output)
         self._waiting.on_node_output(ns, node, output)
         if not ns:
             names = written_channels(output)
@@ -209,6 +210,7 @@ class Procedures:
             if end.raised:
                 yield from self._close_messages()
         with self._losses.guard("The subagents"):
+            self._visibility.on_values((), named)
             yield from self._subagents.on_values((), named)
         is_deferred = False
         with self._losses.guard("The first values"):
@@ -219,6 +221,7 @@ class Procedures:
     def _on_child_values(self, part: Part, *, is_partial: bool) -> Iterator[Event]:
         ns = part.ns
         self._waiting.on_values(ns, part.data)
+        self._visibility.on_values(ns, part.data)
         yield from self._subagents.on_values(ns, channels(part.data))
         yield from self._steps.on_graph(ns)
         if not is_partial:
@@ -241,6 +244,7 @@ class Procedures:
         self, values: Any, ns: Namespace, interrupts: Sequence[Any], at_breakpoint: bool
     ) -> Iterator[Event]:
         """The events of a checkpoint that was read beside the stream (`Translator.apply_checkpoint`)."""
+        self._visibility.on_values(ns, values)
         if ns:
             self._waiting.on_checkpoint(ns, values)
             if interrupts or at_breakpoint:

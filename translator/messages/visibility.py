@@ -9,6 +9,11 @@ Rules
    called `tools`, or that has answered a call which another node of its graph made in this run. A node that answers its
    own calls (structured output, a hand-off, a loop in one node) is not taken for a tool node by that. A node that
    returns its model's message is never one: that message is part of the conversation.
+   A graph is called by a tool if a task that runs a tool calls it, or a task that began while calls of other nodes of
+   its graph waited for their results. The latter is decided when the first part of the graph comes, so that the rounds
+   of a node that answers calls by running a graph are alike, from the first on
+   (https://github.com/langchain-ai/open_deep_research, `supervisor_tools`). Its steps are visible, and what is said in
+   it is not. It is not said of what such a node's own model says: that may be the answer.
 3. A node belongs to one run of one graph, its namespace: many agents have nodes of the same names.
 4. The option `visibility`, and after it the key `agui_visibility` of a call's metadata, replace rule 1: `stream`,
    `hide` or `tool`. A call that neither of them names falls under rule 1, and so does `tool` outside tools. A function
@@ -36,6 +41,7 @@ from typing import Any, Final, NamedTuple, get_args
 
 from ..losses import Losses, Reason
 from ..options import Options, Visibility
+from ..parts.channels import unanswered_calls_in
 from ..parts.part import Namespace, task_path
 
 MARK: Final = "agui_visibility"
@@ -83,6 +89,11 @@ class VisibilityRules:
         """Nodes that have returned messages of their own models."""
         self._callers: dict[tuple[Namespace, str], set[str]] = {}
         """By graph and id of a tool call without result: the nodes that made such a call."""
+        self._waiting: dict[Namespace, dict[str, str]] = {}
+        """By graph, and by id of a call that is in its channels and waits for its result: the node that returned it;
+        empty where it is not known, because the call is older than the stream."""
+        self._answers: dict[Namespace, bool] = {}
+        """By task that runs a graph: whether it began while calls of other nodes waited."""
 
     def on_call(self, ns: Namespace, metadata: Mapping[str, Any], call_id: str) -> None:
         """A model made a tool call."""
@@ -98,6 +109,19 @@ class VisibilityRules:
                 self._tool_nodes.add((graph, node))
         elif len(callers) > 1:
             self._callers[graph, call_id] = callers - {node}
+
+    def on_values(self, ns: Namespace, values: Any) -> None:
+        """Values of the graph at `ns`. The first ones may have calls that are older than the stream."""
+        if ns not in self._waiting:
+            self._waiting[ns] = dict.fromkeys(unanswered_calls_in(values)[0], "")
+
+    def on_node_output(self, ns: Namespace, node: str, output: Any) -> None:
+        """A node of the graph at `ns` returned its output: calls that now wait, and results of others."""
+        waiting, answered = unanswered_calls_in(output)
+        if waiting or answered:
+            before = self._waiting.get(ns, {})
+            kept = {call_id: by for call_id, by in before.items() if by != node and call_id not in answered}
+            self._waiting[ns] = kept | dict.fromkeys(waiting, node)
 
     def on_own_message(self, ns: Namespace, node: str) -> None:
         """A node returned a message of its own model (rule 2)."""
@@ -129,9 +153,29 @@ class VisibilityRules:
         """Whether a task, by its whole path, runs a tool (rule 2)."""
         return task in self._tool_tasks or self.runs_tools(*_node(task))
 
+    def is_called_by_tool(self, ns: Namespace) -> bool:
+        """Whether the task that runs the graph at `ns` runs a tool, or answers calls (rule 2)."""
+        return bool(ns) and (self.is_tool(ns) or self._is_answering(ns))
+
     def in_tool(self, ns: Namespace, depth: int = 0) -> bool:
         """Whether the graph at `ns` was called by a tool; the first `depth` segments do not count."""
-        return any(self.is_tool(ns[:end]) for end in range(depth + 1, len(ns) + 1))
+        return any(self.is_called_by_tool(ns[:end]) for end in range(depth + 1, len(ns) + 1))
+
+    def has_steps(self, ns: Namespace, depth: int = 0) -> bool:
+        """Whether the steps of the graph at `ns` are visible: not those within a tool, but those within a node that
+        answers calls (rule 2); the first `depth` segments do not count."""
+        tasks = (ns[:end] for end in range(depth + 1, len(ns) + 1))
+        return not any(task in self._tool_tasks or _node(task)[1] == "tools" for task in tasks)
+
+    def _is_answering(self, task: Namespace) -> bool:
+        if ":" not in task[-1]:  # the second graph that a task calls: the segment before it names the task
+            return False
+        known = self._answers.get(task)
+        if known is None:
+            graph, node = _node(task)
+            waits = any(by != node for by in self._waiting.get(graph, {}).values())
+            known = self._answers[task] = waits and (graph, node) not in self._own_messages
+        return known
 
     def decide(self, ns: Namespace, metadata: Mapping[str, Any], depth: int = 0) -> Decision:
         """What is visible of a model call while it streams (rules 1, 4 and 5); `depth` is that of the subagent it
@@ -145,7 +189,8 @@ class VisibilityRules:
         hides_text = structured == "text"
         may_be = not self.expects_marks and structured is None and node_of(metadata) not in self.saving
         path = task_path(ns, metadata)
-        tool = next((path[:end] for end in range(len(path), depth, -1) if self.is_tool(path[:end])), None)
+        within = (path[:end] for end in range(len(path) - 1, depth, -1))
+        tool = path if self.is_tool(path) else next(filter(self.is_called_by_tool, within), None)
         if tool is not None and chosen == "tool":
             call_id = self._parent_call(tool, metadata)
             return Decision(Reason.HIDDEN if call_id is None else None, call_id, hides_text, may_be)

@@ -13,6 +13,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from .message import fields, kind_of
+
 
 class UnreadableChannel:
     """In place of the value of a channel that raised when it was read."""
@@ -67,6 +69,26 @@ def written_messages(output: Any, key: str) -> list[Any]:
     """The messages a node's raw output writes to the channel `key`."""
     found: list[Any] = [named.get(key) for item in _outputs(output) if (named := channels(item)) is not None]
     return [message for messages in found if type(messages) in (list, tuple) for message in messages]
+
+
+def unanswered_calls_in(output: Any) -> tuple[set[str], set[str]]:
+    """The tool calls that wait for their results at the end of the message lists in channels, in whichever; and the
+    calls that results there answer. `output`: a node's raw output, or values."""
+    waiting: set[str] = set()
+    answered: set[str] = set()
+    for item in _outputs(output):
+        for value in (channels(item) or {}).values():
+            for message in reversed(value if type(value) in (list, tuple) else (value,)):
+                view = fields(message)
+                kind = kind_of(view)
+                if kind == "tool":
+                    answered.add(str(view.get("tool_call_id")))
+                    continue
+                if kind == "ai":
+                    calls = (call.get("id") for call in as_sequence(view.get("tool_calls")) if type(call) is dict)
+                    waiting.update(call_id for call_id in calls if isinstance(call_id, str))
+                break
+    return waiting - answered, answered
 
 
 def _outputs(output: Any) -> Sequence[Any]:

@@ -3,7 +3,8 @@
 Rules:
 
 1. A step is a node; a node of a subgraph is named by its path, `outer/inner`. A subagent's steps are its own. A hidden
-   subagent, or a graph that a tool calls, has none.
+   subagent, or a graph that a tool calls, has none; a graph has some that a node calls to answer tool calls
+   (`messages/visibility.py`, rule 2).
 2. Without the `tasks` mode a node is known to run when something of it arrives: a message, or a part of its subgraph.
    A node that streams nothing is known at its end only, from `updates`.
 3. Runs of one node that overlap (`Send`) are one step: the client allows one open step per owner and name.
@@ -88,7 +89,7 @@ class Steps:
         self._ended = {task for task in self._ended if not is_within(task[0], ns)}
 
     def _begin(self, ns: Namespace, node: str, task: str) -> Iterator[Event]:
-        if not self._on or not self._subagents.is_visible(ns):
+        if not self._on or not self._subagents.has_steps(ns):
             return
         step = self._step(ns, node)
         is_new = step not in self._running

@@ -59,11 +59,14 @@ class ToolTasks(Protocol):
     def call_of(self, task: Namespace) -> str | None:
         """The id of the call that a tool's task runs; None if it is not known."""
 
-    def is_tool(self, task: Namespace) -> bool:
-        """Whether a task, by its whole path, runs a tool."""
+    def is_called_by_tool(self, ns: Namespace) -> bool:
+        """Whether the task that runs the graph at `ns` runs a tool."""
 
     def in_tool(self, ns: Namespace, depth: int = 0) -> bool:
         """Whether the graph at `ns` was called by a tool; the first `depth` segments do not count."""
+
+    def has_steps(self, ns: Namespace, depth: int = 0) -> bool:
+        """Whether the steps of the graph at `ns` are visible; the first `depth` segments do not count."""
 
 
 class Subagents:
@@ -100,6 +103,13 @@ class Subagents:
             return True
         subagent = self.of(ns)
         return not self.hides(subagent) and not self._tools.in_tool(ns, len(subagent.ns) if subagent else 0)
+
+    def has_steps(self, ns: Namespace) -> bool:
+        """Whether the steps of the graph at `ns` are emitted."""
+        if not ns:
+            return True
+        subagent = self.of(ns)
+        return not self.hides(subagent) and self._tools.has_steps(ns, len(subagent.ns) if subagent else 0)
 
     def hides(self, subagent: Subagent | None) -> bool:
         """Whether no events of `subagent` are emitted."""
@@ -172,7 +182,7 @@ class Subagents:
     def _is_new(self, ns: Namespace, *, by_input: bool) -> bool:
         """Whether the graph at `ns` is called by a tool and not examined yet; then it counts as examined."""
         key = (ns, by_input)
-        if not ns or ns in self._by_ns or key in self._examined or not self._tools.is_tool(ns):
+        if not ns or ns in self._by_ns or key in self._examined or not self._tools.is_called_by_tool(ns):
             return False
         self._examined.add(key)
         return True
