@@ -15,7 +15,7 @@ Rules
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from .checkpoint.messages import Messages
 from .checkpoint.state import State
@@ -48,6 +48,8 @@ from .wire import events
 from .wire.events import Event
 
 _NONE: Mapping[Any, Any] = {}
+_MARKS: Final = frozenset({"__interrupt__", "__metadata__"})
+"""The keys of `updates` that name no node."""
 
 
 class Procedures:
@@ -138,7 +140,8 @@ class Procedures:
         yield from self._subagents.on_message(ns, metadata)
         yield from self._steps.on_message(ns, metadata)
         owner = self._owner(ns)
-        yield from self._stream.on_message(ns, message, metadata, owner)
+        has_values = self._root.last is not None
+        yield from self._stream.on_message(ns, message, metadata, owner, has_values=has_values)
         call_id = self._stream.answered(message, owner)
         if call_id is not None:
             yield from self._progress.answered(ns, call_id, failed=fields(message).get("status") == "error")
@@ -157,9 +160,12 @@ class Procedures:
             self._root.is_resumed = True
         else:
             yield from self._root.release()
+            # a graph begins with values, a function (`@entrypoint`) has one, at its end
+            is_first = not part.ns and self._root.last is None and not data.keys() <= _MARKS
+            self._messages.is_function = self._messages.is_function or is_first
         for node, output in data.items():
             name = to_text(node)
-            if name not in ("__interrupt__", "__metadata__"):
+            if name not in _MARKS:
                 with self._losses.guard("The output of a node"):
                     yield from self._on_node_output(part.ns, name, output, is_cached=is_cached)
 

@@ -33,6 +33,7 @@ from ..events.readers import Reader, direct_options
 from ..idle import end_events, idle_events
 from ..run_outcome import UNFINISHED, PastErrors, RunOutcome, written_as
 from .checkpointers import answered, has_checkpointer
+from .checkpoints.history import state_at
 from .checkpoints.thread_state import outcome_at
 from .connect import found
 from .run.runs import agent_of
@@ -222,7 +223,7 @@ class _Watch:
         where: Any = {"configurable": {"thread_id": self._thread_id, "checkpoint_id": now.checkpoint_id}}
         has_begun = False
         for _ in range(_STEPS):
-            state = await answered(graph.aget_state(where), self._source.read_timeout)
+            state = await answered(state_at(graph, where), self._source.read_timeout)
             if has_begun:
                 last = await answered(outcome_at(graph, state, None), self._source.read_timeout)
                 return RunOutcome(run_id, last.values, last.ending, last.stopped)

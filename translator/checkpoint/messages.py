@@ -16,6 +16,9 @@
 6. The plan (`convert/plan.py`) is a stored message too. A change of it is a delta.
 7. A stored message is compared with the client's copy when it is new or changed, and when something was emitted under
    its id since.
+8. The value of a function (`@entrypoint`) is what one call gave, not the conversation: its messages are added, and none
+   is removed for not being there. (What a function keeps, `entrypoint.final(save=...)`, no stream has:
+   https://docs.langchain.com/oss/python/langgraph/functional-api)
 """
 
 from __future__ import annotations
@@ -59,6 +62,8 @@ class Messages:
         self._has_earlier = True
         """Whether the client may have messages of earlier runs that no checkpoint has, in a graph without the
         channel."""
+        self.is_function = False
+        """Whether the graph is a function, whose values are added (rule 8)."""
         self._plan: Event | None = None
         self._plan_id = None if options.plan is None else plan_id(options.plan)
         self._complete = ("media",) if options.plan is None else ("media", ACTIVITY)
@@ -184,12 +189,13 @@ class Messages:
         continued, surplus = overlap or Overlap(set(), set())
         wanted |= {item: message for item in continued if item in wanted and (message := view.message(item))}
         extras = [item for item in order if item not in wanted]
-        if not is_partial:
+        if not is_partial and not (self.is_function and not view.knows_messages):
             surplus = {item for item in extras if not self._is_kept(item, pending)}
         kept_pending = [item for item in extras if item in pending and item not in surplus]
         still_streaming = [] if overlap is None else kept_pending
         uncompared = ledger.uncompared(wanted)
-        is_unknown = not view.knows_messages and bool(wanted)
+        is_unknown = not view.knows_messages and bool(wanted) and not self.is_function
+        is_first = is_first and not self.is_function
         missing = [] if is_unknown else [wanted[item] for item in uncompared if not view.has(item)]
         whole = is_unknown or surplus or (missing and (is_first or still_streaming)) or self._differ(uncompared, wanted)
         if whole or not _are_in_order([*order, *(message["id"] for message in missing)], wanted):
@@ -233,7 +239,7 @@ class Messages:
             return True
         if self._options.unsaved == "keep" and message.get("role") in _SAID and not self._ledger.was_stored(message_id):
             return True
-        return self._options.history == "keep"
+        return self._options.history == "keep" or self.is_function
 
     def _differ(self, ids: Iterable[str], wanted: Mapping[str, Event]) -> bool:
         """Whether the client has another copy of one of these messages."""

@@ -20,6 +20,8 @@ Rules
 6. A chunk is late if its model call has not ended when the superstep in which it began is reconciled. No more of that
    call is emitted: its record is suppressed (`on_superstep_end`), and `blocks.py` emits nothing of a suppressed record.
    After a model call has ended, a chunk with its id begins another one: models use an id again.
+7. What a node returned may be older than the run: a function (`@entrypoint`) gives all that it keeps, and has no values
+   before. A client of which it is not known what it has would append such a text to its own copy: it is not emitted.
 """
 
 from __future__ import annotations
@@ -116,10 +118,15 @@ class MessageStream:
         append_arguments(store, event)
         return event
 
-    def on_message(self, ns: Namespace, message: Any, metadata: Mapping[str, Any], owner: Owner) -> Iterator[Event]:
-        """The events of a message of the `messages` mode, a chunk or whole."""
+    def on_message(
+        self, ns: Namespace, message: Any, metadata: Mapping[str, Any], owner: Owner, *, has_values: bool = True
+    ) -> Iterator[Event]:
+        """The events of a message of the `messages` mode, a chunk or whole. `has_values`: values of the root are known
+        (rule 7)."""
         view = fields(message)
         kind, role = kind_and_role(view)
+        if not (has_values or self._view.knows_messages or self._is_new(view, kind, metadata)):
+            return
         if kind == "tool":
             call_id = str(view.get("tool_call_id"))
             self._visibility.on_result(ns, metadata, call_id)
@@ -238,6 +245,12 @@ class MessageStream:
         if call.prefix is None or not call.hidden_text:
             return False
         return any((self._view.message(name) or {}).get("content") for name in call.record.names)
+
+    def _is_new(self, view: Mapping[str, Any], kind: str, metadata: Mapping[str, Any]) -> bool:
+        """Whether a message is certainly of this run: of its models, or the result of a call of theirs."""
+        if kind == "tool":
+            return self._view.message_of_call(str(view.get("tool_call_id"))) is not None
+        return is_chunk(view) or not metadata or _names_model(metadata)
 
     def _is_reused(self, message_id: str, record: Record) -> bool:
         """Whether another message streams under the id by now."""

@@ -1,20 +1,30 @@
-"""The history of a thread of a compiled graph, read in pages: `history`.
+"""The history of a thread of a compiled graph, read in pages: `history`; and one state of it: `state_at`.
 
 The pages grow: LangGraph loads a whole listing before it gives its first state, and most of what is looked for is near
 the end.
+
+A function (`@entrypoint`) keeps its conversation in what it saves for its next call (`previous`), which may be more
+than its value, and which LangGraph leaves out of a state
+(https://docs.langchain.com/oss/python/langgraph/functional-api, `entrypoint.final`). Here the values of such a state
+have it: the messages that were saved, and behind them those of the value that are not among them.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
-from typing import Any
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import Any, Final
 
+from langchain_core.messages import BaseMessage
 from langgraph.types import StateSnapshot
 
+from ....translator import Options, message_ids
 from ...thread_info import Checkpoint
 from ..checkpointers import Graph, answered
 
 _FIRST_PAGE, _LARGEST_PAGE = 8, 64
+_END: Final = "__end__"
+_PREVIOUS: Final = "__previous__"
+"""The channels of a function: its value, and what it keeps for its next call."""
 
 
 async def history(
@@ -34,8 +44,59 @@ async def history(
         page = min(2 * page, _LARGEST_PAGE)
 
 
+async def state_at(graph: Graph, config: Any, *, subgraphs: bool = False) -> StateSnapshot:
+    """One state of a thread; `subgraphs`: with those of the subgraphs that have begun and not ended."""
+    return _with_conversation(graph, await _readable(graph).aget_state(config, subgraphs=subgraphs))
+
+
 async def _page(graph: Graph, config: Any, before: Any, count: int) -> list[StateSnapshot]:
-    return [state async for state in graph.aget_state_history(config, before=before, limit=count)]
+    states = _readable(graph).aget_state_history(config, before=before, limit=count)
+    return [_with_conversation(graph, state) async for state in states]
+
+
+def _is_function(graph: Graph) -> bool:
+    """Whether a graph is a function: its state is one value, next to which it keeps another for its next call."""
+    return graph.stream_channels_asis == _END and _PREVIOUS in graph.channels
+
+
+def _readable(graph: Graph) -> Graph:
+    """The graph, with states that have all that a function keeps."""
+    return graph.copy(update={"stream_channels": [_END, _PREVIOUS]}) if _is_function(graph) else graph
+
+
+def _with_conversation(graph: Graph, state: StateSnapshot) -> StateSnapshot:
+    if not _is_function(graph):
+        return state
+    values = state.values if isinstance(state.values, Mapping) else {}
+    return state._replace(values=conversation_of(values.get(_END), values.get(_PREVIOUS)))
+
+
+def conversation_of(value: Any, previous: Any) -> Any:
+    """The value of a function with the conversation that it keeps. A value that is no mapping stays as it is."""
+    if not isinstance(value, Mapping):
+        return value
+    kept = previous if isinstance(previous, Mapping) else {_name_of_messages(value): previous}
+    return {
+        **value,
+        **{name: _joined(listed, value.get(name)) for name, listed in kept.items() if _are_messages(listed)},
+    }
+
+
+def _joined(kept: Sequence[Any], given: Any) -> list[Any]:
+    """The messages that a function keeps, and behind them those of its value that are not among them."""
+    known = {*message_ids(kept)}
+    new = given if _are_messages(given) else ()
+    return [*kept, *(each for each, name in zip(new, message_ids(new), strict=True) if name not in known)]
+
+
+def _name_of_messages(value: Mapping[str, Any]) -> str:
+    """The name under which a value has messages, if it has any under one name."""
+    found = [name for name, listed in value.items() if _are_messages(listed)]
+    return found[0] if len(found) == 1 else Options().messages_key
+
+
+def _are_messages(listed: Any) -> bool:
+    return isinstance(listed, list | tuple) and bool(listed) and all(isinstance(each, BaseMessage) for each in listed)
 
 
 def _checkpoint(state: StateSnapshot, checkpoint_id: str) -> Checkpoint:

@@ -19,7 +19,7 @@ from ...inputs.thread_state import ThreadState
 from ...run_outcome import RunOutcome
 from ..checkpointers import Graph, has_checkpointer
 from ..store.active_run import LastRun
-from .history import values_of
+from .history import state_at, values_of
 from .outcome import ended, needs_stops, pending
 
 _INPUT = "__start__"
@@ -73,8 +73,8 @@ async def read(graph: Graph, config: Any, last: LastRun | None, messages_key: st
 
 async def newest(graph: Graph, config: Any) -> StateSnapshot:
     """A thread's newest state, with those of the subgraphs that have begun and not ended."""
-    state = await graph.aget_state(config)
-    return await graph.aget_state(config, subgraphs=True) if any(task.state for task in state.tasks) else state
+    state = await state_at(graph, config)
+    return await state_at(graph, config, subgraphs=True) if any(task.state for task in state.tasks) else state
 
 
 async def outcome_at(graph: Graph, state: StateSnapshot, last: LastRun | None) -> RunOutcome:
