@@ -15,7 +15,7 @@ Rules
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from .checkpoint.messages import Messages
 from .checkpoint.state import State
@@ -48,8 +48,7 @@ from .wire import events
 from .wire.events import Event
 
 _NONE: Mapping[Any, Any] = {}
-_MARKS: Final = frozenset({"__interrupt__", "__metadata__"})
-"""The keys of `updates` that name no node."""
+_NOTHING: Any = object()
 
 
 class Procedures:
@@ -84,6 +83,8 @@ class Procedures:
         )
         self.next_delta = self._stream.next_delta
         """The event of a chunk that only continues its message."""
+        self._output: Any = _NOTHING
+        """What a node of the root returned last, before any of its values came."""
         self.error: Any = None
         """What a platform's `error` part has; the run has failed then."""
         self.of_mode: Mapping[str, Callable[[Part], Iterator[Event]]] = {
@@ -160,12 +161,9 @@ class Procedures:
             self._root.is_resumed = True
         else:
             yield from self._root.release()
-            # a graph begins with values, a function (`@entrypoint`) has one, at its end
-            is_first = not part.ns and self._root.last is None and not data.keys() <= _MARKS
-            self._messages.is_function = self._messages.is_function or is_first
         for node, output in data.items():
             name = to_text(node)
-            if name not in _MARKS:
+            if name not in ("__interrupt__", "__metadata__"):
                 with self._losses.guard("The output of a node"):
                     yield from self._on_node_output(part.ns, name, output, is_cached=is_cached)
 
@@ -187,6 +185,8 @@ class Procedures:
                 yield from self._end_subagent(subagent, failure_of_result(result, self._options.error_detail))
             yield from self._steps.on_update(ns, node)
             self._stream.on_node_output(ns, node, output)
+            if not ns and self._root.last is None:
+                self._output = output
         self._visibility.on_node_output(ns, node, output)
         self._waiting.on_node_output(ns, node, output)
         if not ns:
@@ -209,6 +209,9 @@ class Procedures:
             yield from self._on_child_values(part, is_partial=bool(interrupts))
             return
         yield from self._root.release()
+        if self._root.last is None and _are_same(part.data, self._output):
+            self._messages.is_function = True  # a graph begins with values; a function has those that it returned
+        self._output = _NOTHING
         if not interrupts:
             self._waiting.root_values_came()
             with self._losses.guard("The end of a superstep") as end:
@@ -233,10 +236,22 @@ class Procedures:
         if not is_partial:
             self._waiting.superstep_ended(ns)
             yield from self._stream.close(ns)
+            yield from self._results_in(ns, (channels(part.data) or _NONE).get(self._options.messages_key))
             yield from self._progress.superstep_ended(ns, is_waiting=bool(self._interrupts))
             for subagent in self._subagents.running(ns):
                 yield from self._end_subagent(subagent)
             yield from self._steps.end_superstep(ns)
+
+    def _results_in(self, ns: Namespace, messages: Any) -> Iterator[Event]:
+        """The results that a subgraph's messages have and no part has brought."""
+        owner = self._visible_owner(ns)
+        if owner is None:
+            return
+        for message in [*self._stream.results_in(messages, owner)][::-1]:
+            yield from self._stream.on_whole(ns, message, _NONE, owner)
+            if (call_id := self._stream.answered(message, owner)) is not None:
+                failed = fields(message).get("status") == "error"
+                yield from self._progress.answered(ns, call_id, failed=failed)
 
     def _superstep_ended(self) -> Iterator[Event]:
         """A superstep of the root graph ended: what is open in it is closed."""
@@ -434,3 +449,11 @@ class Procedures:
             if self._view.has_open_messages:
                 opened = self._view.open
                 yield from opened.closings(OpenItems(steps=opened.steps, started=opened.started, ended=opened.ended))
+
+
+def _are_same(values: Any, output: Any) -> bool:
+    """Whether values are what a node returned; False where that cannot be told."""
+    try:
+        return values is output or bool(values == output)
+    except Exception:  # a user's class, or an array, which has no truth
+        return False

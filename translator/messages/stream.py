@@ -12,7 +12,9 @@ Rules
 2. A message that came whole is emitted whole, unless the client has it or a call of the same task has streamed just
    that: nodes copy and rename what a model streamed.
 3. A tool result is emitted when it comes, under the id that it is stored under, unless the client has it or cannot
-   know which message's call it answers (`calls.py`).
+   know which message's call it answers (`calls.py`). A result that a node returned as a dictionary is in no message of
+   the stream (https://github.com/langchain-ai/langgraph, `pregel/_messages.py` looks for objects): within a subgraph
+   the values of that graph have it, long before those of the root.
 4. Nothing is emitted twice: a whole message of the root graph with a call that the client already has is left to the
    reconciliation.
 5. Of a message that a checkpoint has whole, read beside the stream, no chunk is emitted. A stored message with a tool
@@ -184,6 +186,21 @@ class MessageStream:
                     made_events += item_events
         self._ledger.close(record)
         yield from call.part_of_tool(made_events)
+
+    def results_in(self, messages: Any, owner: Owner) -> Iterator[Any]:
+        """The results at the end of a graph's messages whose calls the client has without one (rule 3)."""
+        for message in reversed(messages if type(messages) in (list, tuple) else ()):
+            view = fields(message)
+            if kind_of(view) != "tool":
+                return
+            if not self._view.has(str(view.get("id"))) and self._awaits(self.answered(message, owner)):
+                yield message
+
+    def _awaits(self, call_id: str | None) -> bool:
+        """Whether the client has this call, and no result of it."""
+        if call_id is None or self._view.message_of_call(call_id) is None:
+            return False
+        return not any(message.get("toolCallId") == call_id for message in self._view.messages)
 
     def on_node_output(self, ns: Namespace, node: str, output: Any) -> None:
         """A node returned its output. A node that returns a message of its own model is no tool node."""

@@ -102,7 +102,9 @@ class VisibilityRules:
 
     def on_result(self, ns: Namespace, metadata: Mapping[str, Any], call_id: str) -> None:
         """A node answered a tool call (rule 2)."""
-        graph, node = _node(task_path(ns, metadata))
+        self._answered(*_node(task_path(ns, metadata)), call_id)
+
+    def _answered(self, graph: Namespace, node: str, call_id: str) -> None:
         callers = self._callers.pop((graph, call_id), set())
         if node not in callers:
             if callers:
@@ -118,6 +120,8 @@ class VisibilityRules:
     def on_node_output(self, ns: Namespace, node: str, output: Any) -> None:
         """A node of the graph at `ns` returned its output: calls that now wait, and results of others."""
         waiting, answered = unanswered_calls_in(output)
+        for call_id in answered:  # results that are no message objects come in no other way
+            self._answered(ns, node, call_id)
         if waiting or answered:
             before = self._waiting.get(ns, {})
             kept = {call_id: by for call_id, by in before.items() if by != node and call_id not in answered}
