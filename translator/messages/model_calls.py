@@ -207,12 +207,15 @@ class ModelCalls:
         return call
 
     def copied(self, task: str, text: str, call_ids: list[str], view: ClientView) -> ModelCall | None:
-        """The only call of `task` with just this text and these tool calls."""
+        """The only call of `task`, or of a graph that it runs, with just this text and these tool calls."""
         if not (text or call_ids):
             return None
+        within = f"{task}|"
         same = [
             call
-            for call in self._by_task.get(task, ())
+            for name, calls in self._by_task.items()
+            if name == task or name.startswith(within)
+            for call in calls
             if not call.record.is_suppressed and call.tools.ids == call_ids and call.text(view) == text
         ]
         return same[0] if len(same) == 1 else None

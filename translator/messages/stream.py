@@ -9,8 +9,11 @@ Rules
    known, and citations and an abnormal finish reason until the message ends. The chunk that ends a model call is marked
    (`chunk_position`). A model call that fails has no such chunk, nor has one of `ChatMessageChunk`s: it is closed when
    its superstep or the run ends.
-2. A message that came whole is emitted whole, unless the client has it or a call of the same task has streamed just
-   that: nodes copy and rename what a model streamed.
+2. A message that came whole is emitted whole, unless the client has it or a call of the same task, or of a graph that
+   the task runs, has streamed just that: nodes copy and rename what a model streamed. The streamed text stays until the
+   values have the copy; then one snapshot puts the copy in its place. Clients know a message by its id
+   (`@ag-ui/client`'s merge of a snapshot, and React's keys in CopilotKit), so that it is another one to them: only a
+   node that keeps the id keeps the message.
 3. A tool result is emitted when it comes, under the id that it is stored under, unless the client has it or cannot
    know which message's call it answers (`calls.py`). A result that a node returned as a dictionary is in no message of
    the stream (https://github.com/langchain-ai/langgraph, `pregel/_messages.py` looks for objects): within a subgraph
