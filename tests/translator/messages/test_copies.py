@@ -2,7 +2,6 @@
 in its place until one event puts the stored message there."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -10,13 +9,12 @@ from langchain_core.messages import AIMessage
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.translator import STREAM_MODES
 
-from fixtures.graphs.speech import said, speaker
+from fixtures.graphs.speech import one_node, said, speaker
 from tests.support.clients.agui_client import VERSIONS, AguiClient
 from tests.support.streams.translator_runs import TranslatorRun, options_for, view_for
 
 _TEXT, _OTHER = "Birds sing, and here is all about it.", "Fish do not."
 _ASKED = {"id": "u1", "role": "user", "content": "Do they?"}
-_STREAM: Any = STREAM_MODES
 
 
 async def _copied(state: MessagesState) -> dict[str, Any]:
@@ -43,11 +41,11 @@ async def _behind_a_message_that_is_kept(state: MessagesState) -> dict[str, Any]
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("node", [_copied, _copied_from_a_graph, _two_copied, _behind_a_message_that_is_kept])
 async def test_a_streamed_text_stays_until_the_message_that_was_made_of_it_replaces_it(
-    node: Callable[[MessagesState], Awaitable[Any]], version: str, agui_client: AguiClient
+    node: Any, version: str, agui_client: AguiClient
 ) -> None:
-    graph = StateGraph(MessagesState).add_node("report", node).add_edge(START, "report").compile()
+    graph: Any = one_node(node)(None)
     run = TranslatorRun(options_for(version), view_for(version, [_ASKED], {}))
-    async for part in graph.astream({"messages": [_ASKED]}, stream_mode=_STREAM, subgraphs=True):  # type: ignore[arg-type]
+    async for part in graph.astream({"messages": [_ASKED]}, stream_mode=STREAM_MODES, subgraphs=True):
         run.feed(part)
     run.finish()
     answer = agui_client.play(run.events, version=version, messages=[_ASKED], trace=True)

@@ -17,7 +17,6 @@ from tests.support.streams.translator_runs import TranslatorRun, options_for, vi
 _WRITES = text("I write. ") + tool_call("write", {"to": "Ann"}, "call_1") + tool_call("ask", {}, "call_2", index=1)
 _TURNS = [_WRITES + end("tool_calls"), tool_call("done", {}, "call_3") + end("tool_calls"), text("It is done.") + end()]
 _ASKED = {"id": "u1", "role": "user", "content": "Write to Ann."}
-_STREAM: Any = STREAM_MODES
 
 
 def _assistant(depth: int) -> Graph:
@@ -44,10 +43,11 @@ def _assistant(depth: int) -> Graph:
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("depth", [0, 1, 2])
 async def test_each_comes_with_its_step_and_stays(depth: int, version: str, agui_client: AguiClient) -> None:
-    graph, config = _assistant(depth), {"configurable": {"thread_id": "t"}}
+    graph: Any = _assistant(depth)
+    config: Any = {"configurable": {"thread_id": "t"}}
     run = TranslatorRun(options_for(version), view_for(version, [_ASKED], {}))
     views = [run.view.copy()]
-    async for part in graph.astream({"messages": [_ASKED]}, config, stream_mode=_STREAM, subgraphs=True):  # type: ignore[arg-type]
+    async for part in graph.astream({"messages": [_ASKED]}, config, stream_mode=STREAM_MODES, subgraphs=True):
         run.feed(part)
         views.append(run.view.copy())
     run.finish()
@@ -57,7 +57,7 @@ async def test_each_comes_with_its_step_and_stays(depth: int, version: str, agui
     assert "MESSAGES_SNAPSHOT" not in kinds
     answer = agui_client.play(run.events, version=version, messages=[_ASKED])
     assert answer.accepted
-    wanted = comparable(expected((await graph.aget_state(config)).values).messages)  # type: ignore[arg-type]
+    wanted = comparable(expected((await graph.aget_state(config)).values).messages)
     assert comparable(answer.messages) == wanted
     for cut, view in enumerate(views, 1):
         rest = [event for feed in run.feeds[cut:] for event in feed]
