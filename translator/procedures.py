@@ -209,7 +209,8 @@ class Procedures:
             yield from self._on_child_values(part, is_partial=bool(interrupts))
             return
         yield from self._root.release()
-        if self._root.last is None and _are_same(part.data, self._output):
+        has_messages = type(named.get(self._options.messages_key)) in (list, tuple)
+        if has_messages and self._root.last is None and _are_same(part.data, self._output):
             self._messages.is_function = True  # a graph begins with values; a function has those that it returned
         self._output = _NOTHING
         if not interrupts:
