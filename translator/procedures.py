@@ -187,7 +187,7 @@ class Procedures:
             self._stream.on_node_output(ns, node, output)
             if not ns and self._root.last is None:
                 self._output = output
-        self._visibility.on_node_output(ns, node, output)
+        self.visibility.on_node_output(ns, node, output)
         self._waiting.on_node_output(ns, node, output)
         if not ns:
             names = written_channels(output)
@@ -220,7 +220,7 @@ class Procedures:
             if end.raised:
                 yield from self._close_messages()
         with self._losses.guard("The subagents"):
-            self._visibility.on_values((), named)
+            self.visibility.on_values((), named)
             yield from self._subagents.on_values((), named)
         is_deferred = False
         with self._losses.guard("The first values"):
@@ -231,7 +231,7 @@ class Procedures:
     def _on_child_values(self, part: Part, *, is_partial: bool) -> Iterator[Event]:
         ns = part.ns
         self._waiting.on_values(ns, part.data)
-        self._visibility.on_values(ns, part.data)
+        self.visibility.on_values(ns, part.data)
         yield from self._subagents.on_values(ns, channels(part.data))
         yield from self._steps.on_graph(ns)
         if not is_partial:
@@ -266,7 +266,7 @@ class Procedures:
         self, values: Any, ns: Namespace, interrupts: Sequence[Any], at_breakpoint: bool
     ) -> Iterator[Event]:
         """The events of a checkpoint that was read beside the stream (`Translator.apply_checkpoint`)."""
-        self._visibility.on_values(ns, values)
+        self.visibility.on_values(ns, values)
         if ns:
             self._waiting.on_checkpoint(ns, values)
             if interrupts or at_breakpoint:
