@@ -35,7 +35,7 @@ from .options import Options
 from .owner import RUN, Owner
 from .parts.channels import as_sequence, channels, written_channels, written_messages
 from .parts.message import fields
-from .parts.part import UNREAD, Namespace, Part
+from .parts.part import NOTE, UNREAD, Namespace, Part
 from .run.custom import custom_event, written_state
 from .run.delegations import called_tool
 from .run.ending import error_activity, failed, failure_of, result_of
@@ -97,6 +97,7 @@ class Procedures:
             "metadata": self._on_metadata,
             "error": self._on_error,
             UNREAD: self._on_unread,
+            NOTE: self._on_note,
         }
         """By mode: what gives the events of a part."""
 
@@ -335,6 +336,11 @@ class Procedures:
     def _on_error(self, part: Part) -> Iterator[Event]:
         self.error = part.data if part.data is not None else {}
         self._stream.stop()
+        yield from ()
+
+    def _on_note(self, part: Part) -> Iterator[Event]:
+        """What the reader of the stream says of it as a whole."""
+        self._losses.warn(part.data)
         yield from ()
 
     def _on_unread(self, part: Part) -> Iterator[Event]:

@@ -25,6 +25,8 @@ IGNORED_MODES: Final = frozenset(
 """Modes and events of LangGraph that are ignored. A part of any other mode is ignored with a log line: its payload may
 have come without a mode."""
 
+NOTE: Final = "agui/note"
+"""The mode of a part by which a `PartReader` says something of the whole stream: its data is a line for the log."""
 UNREAD: Final = "agui/unread"
 """The mode of a part that a `PartReader` makes for what it could not read: its data is what that was, and the
 exception. A translator counts it as lost."""

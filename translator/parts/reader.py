@@ -10,6 +10,7 @@ Shapes, as measured on langgraph 1.0 to 1.2 and langgraph-sdk 0.3 to 0.4:
 `StreamPart(event, data, id)`                   the SDK, and `RemoteGraph`; the event is `mode` or `mode|ns|ns`
 lists, `{"event", "data", "id"}`, `{"ns",       recordings of these as JSON
 "mode", "data", "id"}`
+`StreamPart(event, envelope, id)`               a run that LangChain's protocol v3 has started: see `v3`
 ==============================================  ========================================================================
 
 A stream asked for with one bare mode, or with a tuple of modes, yields payloads without their mode. They cannot be
@@ -37,6 +38,7 @@ from ..errors import UnreadablePartError
 from .channels import as_sequence
 from .part import UNREAD, Part
 from .platform_messages import AccumulatedMessages
+from .v3 import Envelopes
 
 Source = Literal["local", "platform"]
 """Where the parts of a stream come from: a graph of this process, or a LangGraph server."""
@@ -65,6 +67,13 @@ class PartReader:
             raise ValueError(f"source: expected 'local', 'platform' or None, got {source!r}")
         self.source = source
         self._accumulated = AccumulatedMessages()
+        self._v3: Envelopes | None = None
+        """None as long as no event of the protocol v3 has come."""
+
+    def gap(self) -> None:
+        """Parts may have been missed: what would continue a message that cannot be known whole is read no more."""
+        if self._v3 is not None:
+            self._v3.gap()
 
     def read(self, raw: Any) -> list[Part]:
         """The parts that `raw` is: one, as a rule; several, or none, where a server sends messages in another form.
@@ -76,8 +85,11 @@ class PartReader:
         if self.source is None and _may_be_a_servers(raw, part):
             self.source = "platform"
         mode = part.mode
-        if mode in ("messages", "values") and _is_envelope(part.data):
-            return []
+        if _is_envelope(part.data):
+            self._v3 = self._v3 or Envelopes()
+            return _read("An event of the protocol v3", self._v3.read, part.data, part)
+        if self._v3 is not None:
+            return [*self._v3.flush(), part]
         if mode == "messages":
             _check_message(part.data)
         elif mode == "messages/metadata":
@@ -208,8 +220,10 @@ def _id(value: Any) -> str | None:
 
 
 def _is_envelope(data: Any) -> bool:
-    """Whether `data` is an event of the platform's newer protocol, which a legacy join delivers under a mode's name."""
-    return type(data) is dict and type(data.get("type")) is str and data["type"] == "event" and "method" in data
+    """Whether `data` is an event of the protocol v3."""
+    if type(data) is not dict or type(data.get("type")) is not str or data["type"] != "event":
+        return False
+    return isinstance(data.get("method"), str) and isinstance(data.get("params"), Mapping)
 
 
 def _check_message(data: Any) -> None:

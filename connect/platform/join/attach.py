@@ -204,6 +204,7 @@ class Attachment:
         self._stored = _ids(values, self._options.messages_key)
         self._values = await with_replaced(values, self._options, self._thread.history())
         if notice.gap:
+            self._parts.gap()
             self._partial.gap()
             self._may_be_behind = True
             events = self._translator.apply_checkpoint(self._values)

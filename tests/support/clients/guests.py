@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from types import TracebackType
 from typing import Any, Self
 
-from langgraph_agui.connect import connect
+from langgraph_agui.connect import connect, watch
 from langgraph_agui.connect.testing.expected import comparable, expected
 from langgraph_agui.translator import ClientView, Options
 
@@ -143,6 +143,13 @@ class Guests:
         guest = Guest(version, view)
         how = {"options": Options(protocol_version=protocol(version)), **how}
         told = connect(self._source, thread_id, view=view, **how)
+        self._tasks.append(asyncio.create_task(_heard(guest, told)))
+        return guest
+
+    def watch(self, thread_id: str, version: str = "1.0.0") -> Guest:
+        """A client that watches from now on."""
+        guest = Guest(version, None)
+        told = watch(self._source, thread_id, options=Options(protocol_version=protocol(version)))
         self._tasks.append(asyncio.create_task(_heard(guest, told)))
         return guest
 

@@ -31,6 +31,7 @@ from langgraph_agui.translator.messages.tool_calls import ToolCalls
 from langgraph_agui.translator.messages.usage import Usage
 from langgraph_agui.translator.messages.visibility import VisibilityRules
 from langgraph_agui.translator.parts.platform_messages import AccumulatedMessages
+from langgraph_agui.translator.parts.v3 import Envelopes
 from langgraph_agui.translator.run.delegations import Delegations
 from langgraph_agui.translator.run.interrupts import Interrupts
 from langgraph_agui.translator.run.progress import ToolProgress
@@ -194,7 +195,17 @@ class Faulty:
 KINDS: list[type] = [
     *(ClientContents, MessageStore, OpenItems, StoredMessage, StoredCall, Delegations, ToolProgress),
     *(Messages, State, Steps, Subagents, VisibilityRules, Usage, Interrupts, RootValues, Predictions, Calls, Ledger),
-    *(ReasoningEvents, ToolCalls, ModelCalls, BlockEvents, MessageStream, MessageCache, Waiting, AccumulatedMessages),
+    *(
+        ReasoningEvents,
+        ToolCalls,
+        ModelCalls,
+        BlockEvents,
+        MessageStream,
+        MessageCache,
+        Waiting,
+        AccumulatedMessages,
+        Envelopes,
+    ),
 ]
 METHODS = [
     (kind, name)
@@ -204,7 +215,12 @@ METHODS = [
 ]
 READ_AGAIN = {"next_delta", "append_text"}
 """Methods of the shorter way: after a fault there the part is read again, the longer way, and nothing is lost."""
-STREAMS = ["local/subagents_one_asks", "local/model_raises_mid_text", "platform-messages/gathered_calls"]
+STREAMS = [
+    "local/subagents_one_asks",
+    "local/model_raises_mid_text",
+    "platform-messages/gathered_calls",
+    "platform-v3/subagent",
+]
 
 
 @pytest.mark.last_resort

@@ -183,10 +183,9 @@ def test_a_mode_that_is_not_used_is_passed_over(mode: str) -> None:
     assert run_parts([(mode, {"anything": 1})]).feeds[1] == []
 
 
-@pytest.mark.parametrize("mode", ["values", "messages"])
-def test_an_envelope_of_the_newer_protocol_is_passed_over(mode: str) -> None:
-    envelope = {"type": "event", "method": "values", "seq": 3, "params": {"data": {}}}
-    assert run_parts([StreamPart(mode, envelope)]).feeds[1] == []
+def test_a_state_with_channels_named_as_the_fields_of_an_envelope_is_a_state() -> None:
+    state = {"type": "event", "method": "post"}
+    assert run_parts([("values", state)]).view.state == state
 
 
 def test_a_state_with_a_channel_called_type_is_no_envelope() -> None:

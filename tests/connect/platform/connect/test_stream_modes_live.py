@@ -11,7 +11,7 @@ from langgraph_sdk.client import LangGraphClient
 from tests.support.clients.agui_client import VERSIONS, AguiClient
 from tests.support.clients.guests import Guests, assert_holds
 from tests.support.clients.platform.runs import started
-from tests.support.clients.platform.visits import all_visited, made
+from tests.support.clients.platform.visits import all_visited, made, partial_said
 from tests.support.servers.gates import asked, gates
 from tests.support.servers.platforms.backend import Backend, cases, on
 
@@ -74,21 +74,26 @@ async def commanded(client: LangGraphClient, thread_id: str, graph: str, config:
 
 
 @pytest.mark.parametrize("graph", ["gated_chat", "gated_agent", "gated_asking", "gated_raising", "gated_writer"])
-async def test_a_run_of_the_newer_protocol_ends_with_what_the_thread_holds(
+async def test_a_run_of_the_newer_protocol_is_shown_as_it_goes_and_ends_with_what_the_thread_holds(
     backend: Backend, agui_client: AguiClient, graph: str
 ) -> None:
     async with gates() as gate, backend.client() as client, Guests(client) as guests:
         gate.hold("first 3", "call 3", "percent 50")
         thread_id = (await client.threads.create())["thread_id"]
+        watcher = guests.watch(thread_id)
         run_id = await commanded(client, thread_id, graph, gate.config())
         came = [guests.connect(thread_id)]
         point = await gate.next()
         came += [guests.connect(thread_id, version) for version in VERSIONS]
-        for guest in came:
-            await guest.told("RUN_STARTED")
+        for guest in [watcher, *came]:
+            if backend.name == "dev":
+                await guest.sees(partial_said([point]))
+            else:
+                await guest.told("RUN_STARTED")
         gate.open(point)
         for guest in came:
             await guest.over()
+        await watcher.told("RUN_ERROR" if graph == "gated_raising" else "RUN_FINISHED")
         values = (await client.threads.get_state(thread_id))["values"]
     for guest in came:
         assert_holds(agui_client, guest, values)
