@@ -131,11 +131,11 @@ class Envelopes:
 
     def _results(self, ns: Namespace, channels: Any) -> Iterator[Part]:
         """The results that came without a message, as the values of their graph have them."""
-        unread = self._unread.pop(ns, None)
+        unread = self._unread.pop(ns, set())
         for items in channels.values() if unread and isinstance(channels, Mapping) else ():
             for message in items if isinstance(items, list) else ():
                 is_result = isinstance(message, Mapping) and message.get("type") == "tool"
-                if is_result and message.get("tool_call_id") in unread:
+                if is_result and message["tool_call_id"] in unread:
                     yield _result(ns, message, None)
 
     def _delegation(self, data: Mapping[str, Any]) -> Iterator[Part]:
@@ -144,7 +144,7 @@ class Envelopes:
         if not isinstance(cause, Mapping) or cause.get("type") != "toolCall" or not isinstance(ns, list) or not ns:
             return
         node, _, task = str(ns[-1]).partition(":")
-        call = {"type": "tool_call", "id": cause.get("tool_call_id"), "name": "", "args": {}}
+        call: Mapping[str, Any] = {"type": "tool_call", "id": cause.get("tool_call_id"), "name": "", "args": {}}
         yield Part(tuple(map(str, ns[:-1])), "tasks", {"name": node, "id": task, "input": call})
 
     def _superstep_ended(self, ns: Namespace) -> None:

@@ -64,6 +64,9 @@ def translated(thread: str, version: str, *, known: bool = True, **options: Any)
 
 
 def ending(recording: Recording) -> Failed | Finished:
-    """What a caller knows of the end beside the stream: the exception of a local run."""
+    """What a caller knows of the end beside the stream: the exception of a local run; the breakpoint of a run of
+    protocol v3, whose stream has none."""
     raised = recording.about["error"] if recording.source.startswith("local") else None
-    return Failed(raised) if raised else Finished()
+    if raised:
+        return Failed(raised)
+    return Finished(at_breakpoint=recording.source == "platform-v3" and recording.ended == "breakpoint")

@@ -30,7 +30,9 @@ def values(recording: Recording, reader: Reader) -> Any:
         return None
     if not isinstance(recording.state["values"], dict) or not recording.state["values"]:
         return reader.telling.translator.values
-    kept_back = KEPT_BACK if recording.source.startswith("platform") else ()
+    kept_back = KEPT_BACK if recording.source.startswith("platform") else set[str]()
+    if recording.source == "platform-v3":
+        kept_back = kept_back - {"hitl_edited_tool_calls"}
     return {name: value for name, value in recording.state["values"].items() if name not in kept_back}
 
 

@@ -101,8 +101,6 @@ def _pairs() -> Iterator[tuple[Recording, Recording]]:
 
 LACKING = {
     "activity_events/0": "events of nodes",
-    "breakpoint_after/0": "breakpoints: the thread says them",
-    "breakpoint_before/0": "breakpoints: the thread says them",
     "functional_tasks/0": "text that nobody saved, of messages that were open at once",
     "model_raises_mid_reasoning/0": "reasoning of a kind that comes whole, of a model that fails before",
     "sibling_raises/0": "messages that were open at once, in a run that failed",
