@@ -197,6 +197,14 @@ def test_each_link_leads_to_a_file() -> None:
     assert [(page, link) for page, link in LINKS if not ((ROOT / page).parent / link).exists()] == []
 
 
+def test_each_promise_names_its_tests() -> None:
+    page, rules = ((ROOT / name).read_text(encoding="utf-8") for name in ("docs/promises.md", "CONTRIBUTING.md"))
+    promises = re.findall(r"^\| \*\*(.+?)\*\* \|", page, re.MULTILINE)
+    tested = re.findall(r"^\| (.+?) \| .*\(tests/", rules, re.MULTILINE)
+    assert promises
+    assert [each for each in promises if each[0].lower() + each[1:] not in tested] == []
+
+
 API = {"translator": translator, "connect": connect, "serve": serve, "testing": testing, "acp": acp}
 
 

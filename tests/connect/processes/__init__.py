@@ -20,7 +20,7 @@ Each promise, and the tests that fail without it: here, in `local/store/redis`, 
 | clocks that differ | `test_processes_whose_clocks_differ_a_little_lose_no_message`, `test_a_process_whose_clock_is_far_behind_runs_nothing_and_reads` |
 | an event loop that stands still | `test_a_process_whose_loop_is_blocked_keeps_its_threads` |
 | a process that was silent, and goes on | `test_a_run_whose_process_was_silent_and_goes_on_reaches_its_readers_again`, `test_what_another_process_makes_up_of_a_lost_run_has_no_id_to_continue_after` |
-| Redis is full, or what it needs fails | `test_a_redis_that_is_full_refuses_every_new_run_in_the_same_way`, `test_a_background_task_that_fails_begins_again_and_new_runs_are_refused_meanwhile` |
+| Redis is full, or what it needs fails | `test_a_redis_that_is_full_or_a_replica_refuses_every_new_run_in_the_same_way`, `test_a_background_task_that_fails_begins_again_and_new_runs_are_refused_meanwhile` |
 | Redis is away | `test_redis_is_away_while_a_run_goes_on`, `test_a_run_ends_while_redis_is_away` |
 | Redis answers again | `test_after_an_outage_no_process_takes_a_thread_before_its_owner_could_renew_its_lease`, `test_after_an_outage_all_processes_have_the_end_that_a_run_had_in_its_own`, `test_redis_comes_back_and_the_thread_of_a_run_is_asked_for_at_once` |
 | a store that was closed, forked or left | `test_a_store_that_was_closed_works_when_it_is_used_again`, `test_a_store_is_one_of_its_own_after_a_fork_and_keeps_no_interpreter_alive` |

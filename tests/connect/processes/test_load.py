@@ -9,8 +9,8 @@ from tests.support.servers.databases.redis_server import RedisServer
 from tests.support.servers.processes.several import Processes
 
 RUNS = 200
-CONNECTIONS = 18
-"""What a process has to Redis at most: two of its own, and a pool of 16."""
+CONNECTIONS = 19
+"""What a process has to Redis at most: one for messages, a pool of 16, and two to renew leases."""
 
 
 async def test_two_hundred_runs_are_read_elsewhere(servers: Processes, redis_server: RedisServer) -> None:

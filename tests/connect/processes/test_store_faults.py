@@ -90,24 +90,30 @@ async def test_a_background_task_that_fails_begins_again_and_new_runs_are_refuse
     assert "The task 'redis subscriber' works again." in caplog.messages
 
 
-async def test_a_redis_that_is_full_refuses_every_new_run_in_the_same_way(
+async def test_a_redis_that_is_full_or_a_replica_refuses_every_new_run_in_the_same_way(
     redis_server: RedisServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     """It answers what only reads: a thread can be read, and no log line says that it answers again."""
     async with Redis.from_url(redis_server.url) as admin, serving(RedisRunStore(redis_server.url)) as client:
         assert await runs(client, "t") == "RUN_FINISHED"
-        await admin.config_set("maxmemory", 1)
-        for _ in range(3):
-            assert await runs(client, "u") == REFUSED
-            read = await client.post("/chat/connect", json=posted("t"))
-            assert (read.status_code, events_of(read.text)[-1]["type"]) == (200, "RUN_FINISHED")
-            assert (await client.get("/ready")).status_code == 503
-        said = [line for line in caplog.messages if line.startswith("Redis ")]
-        assert [line.split("(")[0] for line in said] == ["Redis does not answer "]
-        await admin.config_set("maxmemory", 0)
-        await is_ready(client, status=200)
-        assert await runs(client, "u") == "RUN_FINISHED"
-    assert caplog.messages.count("Redis answers again.") == 1
+        admins: Any = admin
+        for refuse, accept in (
+            ("CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0"),
+            ("REPLICAOF 127.0.0.1 9", "REPLICAOF NO ONE"),
+        ):
+            caplog.clear()
+            await admins.execute_command(*refuse.split())
+            for _ in range(3):
+                assert await runs(client, "u") == REFUSED
+                read = await client.post("/chat/connect", json=posted("t"))
+                assert (read.status_code, events_of(read.text)[-1]["type"]) == (200, "RUN_FINISHED")
+                assert (await client.get("/ready")).status_code == 503
+            said = [line for line in caplog.messages if line.startswith("Redis ")]
+            assert [line.split("(")[0] for line in said] == ["Redis does not answer "]
+            await admins.execute_command(*accept.split())
+            await is_ready(client, status=200)
+            assert await runs(client, "u") == "RUN_FINISHED"
+            assert caplog.messages.count("Redis answers again.") == 1
 
 
 _FORKED = """

@@ -218,8 +218,10 @@ async def test_watching_names_its_agent_where_there_are_several(client: httpx.As
 
 async def test_a_single_agent_is_asked_without_its_name() -> None:
     async with served(agui_app(chat())) as server, server.client() as client:
-        answer = await client.post("/", json=posted("t", "hi"))
-        assert texts(answer.text) == FIRST + SECOND
+        for path in ("/", "/connect"):
+            answer = await client.post(path, json=posted("t", "hi"))
+            assert texts(answer.text) == FIRST + SECOND
+        assert (await client.post("/stop", json={"threadId": "t"})).json() == {"stopped": False}
         async with client.stream("GET", "/watch/t") as watched:
             events = told(watched)
             await until(events, "RUN_FINISHED")

@@ -1,9 +1,11 @@
 """Every route of an app, and its WebSocket, with requests that no client sends: no answer is a 5xx, none has a text of
-ours or of what was sent, and nothing stays behind. The routes are the app's own list: a new one is among them."""
+ours or of what was sent, nothing of it breaks a line of the log, and nothing stays behind. The routes are the app's own
+list: a new one is among them."""
 
 import asyncio
 import gc
 import json
+import logging
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -58,6 +60,19 @@ def answer(state: Shared) -> dict[str, Any]:
     return {"messages": [AIMessage(f"I {str(said)[:20]} {len(state['messages'])}.")]}
 
 
+class BrokenLines(logging.Handler):
+    """The lines of our log in which a control character stands as it is: a client could make up a line by it."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.INFO)
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keeps a line that is broken."""
+        if not (line := record.getMessage()).isprintable():
+            self.lines.append(line)
+
+
 class Sent(NamedTuple):
     """One request."""
 
@@ -95,6 +110,7 @@ class Fuzzed:
         self.sockets = [route.path for route in app.routes if isinstance(route, WebSocketRoute)]
         self._service = app.state.service
         self._runs = runs
+        self.broken = BrokenLines()
         self.before = runner.run(self._is_new())
 
     async def answered(self, sent: Sent) -> Answered:
@@ -163,7 +179,12 @@ def fuzzed() -> Iterator[Fuzzed]:
         )
         serving = served(app, ws="websockets-sansio")
         server = runner.run(serving.__aenter__())
-        yield Fuzzed(runner, server, app, runs)
+        fuzzed, log = Fuzzed(runner, server, app, runs), logging.getLogger("langgraph_agui")
+        log.addHandler(fuzzed.broken)
+        log.setLevel(logging.INFO)
+        yield fuzzed
+        log.setLevel(logging.NOTSET)
+        log.removeHandler(fuzzed.broken)
         runner.run(serving.__aexit__(None, None, None))
         runner.run(runs.aclose())
 
@@ -261,6 +282,9 @@ def test_nothing_is_left_of_it(fuzzed: Fuzzed) -> None:
             for path in ("/", "/asks", "/asks/connect", "/asks/stop", "/threads/t/archive?agent=asks"):
                 sent = Sent("POST", path, (), body)
                 judge(sent, await fuzzed.answered(sent))
+        broken = Sent("GET", "/threads%0Aa%1B/%0D%0AERROR%20made%20up?agent=asks%0A", (), b"")
+        judge(broken, await fuzzed.answered(broken))
         await fuzzed.is_empty()
+        assert fuzzed.broken.lines == []
 
     fuzzed.run(play())
