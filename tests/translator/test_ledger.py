@@ -12,11 +12,10 @@ from langgraph_agui.translator.ledger import (
     STORAGE_MOVES,
     Emission,
     Ledger,
-    Reason,
     Record,
     Storage,
 )
-from langgraph_agui.translator.losses import Losses
+from langgraph_agui.translator.losses import Losses, Reason
 from langgraph_agui.translator.owner import Owner
 
 ROOT = Path(__file__).parent.parent.parent
