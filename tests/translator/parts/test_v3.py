@@ -75,6 +75,13 @@ def test_the_first_values_of_a_graph_wait_for_the_call_that_it_runs_for() -> Non
     assert [part.mode for part in reader.read(StreamPart("error", {"error": "E", "message": "m"}))] == ["error"]
 
 
+def test_what_a_model_says_inside_a_tool_is_not_displayed() -> None:
+    (recording,) = recordings("platform-v3", fixture="tool_calls_model")
+    deltas = [event.get("delta") for event in run_parts(recording.parts).events]
+    assert any("'expert '" in str(part.data) for part in recording.parts)
+    assert "expert " not in deltas
+
+
 def test_one_line_says_what_the_protocol_does_not_bring(caplog: pytest.LogCaptureFixture) -> None:
     run_parts([VALUES, start("a"), block(), text("1"), VALUES])
     assert [record.getMessage().partition(":")[0] for record in caplog.records] == [
