@@ -142,8 +142,7 @@ class Procedures:
         yield from self._subagents.on_message(ns, metadata)
         yield from self._steps.on_message(ns, metadata)
         owner = self._owner(ns)
-        has_values = self._root.last is not None
-        yield from self._stream.on_message(ns, message, metadata, owner, has_values=has_values)
+        yield from self._stream.on_message(ns, message, metadata, owner)
         call_id = self._stream.answered(message, owner)
         if call_id is not None:
             yield from self._progress.answered(ns, call_id, failed=fields(message).get("status") == "error")
@@ -210,9 +209,10 @@ class Procedures:
             yield from self._on_child_values(part, is_partial=bool(interrupts))
             return
         yield from self._root.release()
+        # a graph begins with values, and has more of them; a function has one, what it returned
         has_messages = type(named.get(self._options.messages_key)) in (list, tuple)
-        if has_messages and self._root.last is None and _are_same(part.data, self._output):
-            self._messages.is_function = True  # a graph begins with values; a function has those that it returned
+        is_first = self._root.last is None
+        self._messages.is_function = has_messages and is_first and _are_same(part.data, self._output)
         self._output = _NOTHING
         if not interrupts:
             self._waiting.root_values_came()

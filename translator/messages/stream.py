@@ -123,14 +123,11 @@ class MessageStream:
         append_arguments(store, event)
         return event
 
-    def on_message(
-        self, ns: Namespace, message: Any, metadata: Mapping[str, Any], owner: Owner, *, has_values: bool = True
-    ) -> Iterator[Event]:
-        """The events of a message of the `messages` mode, a chunk or whole. `has_values`: values of the root are known
-        (rule 7)."""
+    def on_message(self, ns: Namespace, message: Any, metadata: Mapping[str, Any], owner: Owner) -> Iterator[Event]:
+        """The events of a message of the `messages` mode, a chunk or whole."""
         view = fields(message)
         kind, role = kind_and_role(view)
-        if not (has_values or self._view.knows_messages or self._is_new(view, kind, metadata)):
+        if not self._view.knows_messages and _is_of_function(metadata) and not self._is_new(view, kind, metadata):
             return
         if kind == "tool":
             call_id = str(view.get("tool_call_id"))
@@ -366,3 +363,9 @@ class MessageStream:
 def _names_model(metadata: Mapping[str, Any]) -> bool:
     """Whether the metadata is a model call's. A sum of chunks that a node returned names no model."""
     return "ls_provider" in metadata or "ls_model_type" in metadata
+
+
+def _is_of_function(metadata: Mapping[str, Any]) -> bool:
+    """Whether a function returned a message: the input itself triggers it, where an edge triggers a graph's node."""
+    triggers = metadata.get("langgraph_triggers")
+    return isinstance(triggers, list | tuple) and "__start__" in triggers
