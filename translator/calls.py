@@ -1,19 +1,21 @@
 """The tool calls of one run, by the ids they are emitted under: `Calls`. Emits nothing itself.
 
-Tool calls are known to a client by their id alone, in whatever message. Some models number their calls anew in each
-message, so that several have the same id.
+A client knows a tool call by its id alone, whatever message the call belongs to
+(https://github.com/ag-ui-protocol/ag-ui/blob/main/sdks/typescript/packages/client/src/apply/default.ts). Some models
+start counting again in each message, so several calls may have the same id.
 
 Rules
 
-1. A call is emitted under its own id, unless the client has that id already, or had it from another agent in this run:
-   the client lets no agent open what another opened, also after a snapshot dropped it.
-2. Then a call of the run itself, also in a plain subgraph, is not emitted: the next snapshot has it, for a snapshot
-   can have the id twice. A subagent's call, which no snapshot mends, is emitted under an id with its message's
-   (`ids.repeated_call_id`).
-3. A result of the run itself answers the call of its id. Where a call of that id was not emitted (rule 2), the result
-   is left to the snapshot too: the client would put it behind another message. A result of a subagent answers the
-   subagent's latest call of that id, in this run or in the one it was suspended in; without such a call it is not
-   emitted.
+1. A call is emitted under its own id, unless the id is taken: the client already has a call with that id, or had one
+   from another agent in this run. The client does not let one agent open what another one opened, even after a snapshot
+   has dropped it.
+2. If the id is taken, a call of the run itself, or of a plain subgraph, is not emitted. The next snapshot brings it,
+   because a snapshot may have the same id twice. No snapshot brings the call of a subagent, so that call is emitted
+   under an id made from its message's id and its own (`ids.repeated_call_id`).
+3. A result of the run itself answers the call with its id. If the call was not emitted (rule 2), the result is left to
+   the snapshot too, because the client would put it after another message. A result of a subagent answers the
+   subagent's latest call with that id, in this run or in the run that suspended the subagent; without such a call it is
+   not emitted.
 """
 
 from __future__ import annotations
@@ -35,11 +37,11 @@ class Calls:
         self._emitted: dict[tuple[str, str], str] = {}
         """By subagent and id: the id that the subagent's latest call of this id is emitted under."""
         self._dropped: dict[str, str | None] = {}
-        """By emitted id: whose call the client had under an id and has no longer, as the `subagentRunId` of its
-        events."""
+        """The owners of calls that a snapshot made the client drop, as the `subagentRunId` of their events, by emitted
+        id."""
 
     def emit(self, call_id: str, message_id: str, owner: Owner) -> str | None:
-        """The id to emit a call of this message under; None: it is not to be emitted."""
+        """The id to emit a call of this message under; None if it must not be emitted."""
         emitted = call_id
         if self._is_taken(call_id, owner):
             if owner.id is None:
@@ -57,7 +59,7 @@ class Calls:
         self._dropped.update(dict.fromkeys(emitted_ids, agent))
 
     def answered(self, call_id: str, owner: Owner) -> str | None:
-        """The emitted id of the call that a result answers; None: the result is not to be emitted."""
+        """The emitted id of the call that a result answers; None if the result must not be emitted."""
         if owner.id is None:
             return None if call_id in self._repeated else call_id
         return self._emitted.get((owner.id, call_id)) or self._of_earlier_run(call_id, owner.id)
@@ -69,7 +71,7 @@ class Calls:
         for message in reversed(self._view.messages):
             if message.get("subagentRunId") == subagent:
                 names = (call_id, repeated_call_id(message["id"], call_id))
-                found = [call["id"] for call in message.get("toolCalls", ()) if call["id"] in names]
-                if found:
-                    return str(found[-1])
+                emitted_ids = [call["id"] for call in message.get("toolCalls", ()) if call["id"] in names]
+                if emitted_ids:
+                    return str(emitted_ids[-1])
         return None

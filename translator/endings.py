@@ -1,7 +1,8 @@
-"""How a run ends, as a value for `Translator.finish()`. Values only: nothing here decides anything.
+"""How a run ends, as a value for `Translator.finish()`. These are values only: nothing here makes a decision.
 
-A stream does not always show its end: a platform closes the stream of a finished, an interrupted and a cancelled run in
-the same way. The caller that knows more (it has caught an exception, or asked the platform) passes one of these.
+A stream does not always show how its run ended: a platform closes the stream of a finished, an interrupted and a
+cancelled run in the same way. A caller that knows more, because it has caught an exception or asked the platform,
+passes one of these.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ class Finished:
     """The run came to its end, or stopped at interrupts.
 
     `interrupts`: LangGraph `Interrupt` objects or their JSON, in addition to those of the stream.
-    `state`: the thread's values after the run, by channel, if they are known better than from the stream.
-    `result`: what the run returned; None: the `structured_response` of its state, if it has one.
-    `at_breakpoint`: whether the run stopped at a static breakpoint, which has no interrupt. With interrupts it changes
-    nothing.
+    `state`: the thread's values after the run, by channel, if the caller knows them better than the stream does.
+    `result`: what the run returned; None means the `structured_response` of its state, if it has one.
+    `at_breakpoint`: whether the run stopped at a static breakpoint, which has no interrupt. It has no effect if there
+    are interrupts.
     """
 
     interrupts: Sequence[Any] = ()
@@ -30,7 +31,7 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The run raised. `error`: the exception, or a platform's `{"error": class name, "message": text}`, or a text."""
+    """The run raised. `error`: the exception, a platform's `{"error": class name, "message": text}`, or a text."""
 
     error: Any
 
@@ -56,8 +57,8 @@ Ending = Finished | Failed | Cancelled | Lost
 
 
 def as_ending(ending: Ending | BaseException | None) -> Ending | None:
-    """The ending that a caller means: an exception is the failure of the run. Raises `TypeError` for what is neither
-    an ending, nor an exception, nor None."""
+    """The ending that a caller means: an exception is the failure of the run. Raises `TypeError` for anything but an
+    ending, an exception or None."""
     if isinstance(ending, BaseException):
         return Failed(ending)
     if ending is None or isinstance(ending, Ending):

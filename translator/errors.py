@@ -1,4 +1,4 @@
-"""The errors that raise: mistakes of the caller. A run's own errors are events, `RUN_ERROR`."""
+"""The errors that are raised: mistakes of the caller. A run's own errors become `RUN_ERROR` events."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ class TranslatorMisuseError(RuntimeError):
 
 
 class UnreadablePartError(TypeError):
-    """A part has none of the shapes of a LangGraph stream; the message says what was expected, and what came.
+    """A part does not have the shape of any LangGraph stream; the message says what was expected and what came.
 
-    When `translate()` raises it, the stream's events have ended in `RUN_ERROR`.
+    By the time `translate()` raises it, the events have ended in `RUN_ERROR`.
     """

@@ -1,17 +1,17 @@
-"""What of one run is not emitted: what could not be translated, which is a loss, and what a rule leaves out. Each has a
-log line; the number of losses is in the terminal event.
+"""What a run does not emit: what could not be translated, which is a loss, and what a rule leaves out. Each has a log
+line; the terminal event has the number of losses.
 
 Rules:
 
-1. What a client does not get counts as a loss: a message, a state channel, an event. A message or a channel counts
-   once, however often the graph sends it again.
-2. A content block, or a value in a message, a channel or an event, that cannot be read is logged and is no loss. Blocks
-   are logged once for each message, values once for each class.
-3. An exception that no rule foresees costs what was being translated when it was raised, and nothing else: `guard`
-   encloses that. Each one counts, and each is logged as an error.
-4. What a rule leaves out is no loss: `drop` logs it, with its `Reason`, at the level DEBUG, once. Whatever is not
-   emitted passes there. What the client has already, or gets with the next values, is not left out.
-5. A log line names the thread and the run. Values that cannot be read are warnings.
+1. A message, a state channel or an event that cannot be translated is a loss. A message or a channel counts once,
+   however often the graph sends it again.
+2. A content block that cannot be read is logged, but it is not a loss. The same is true of a value inside a message, a
+   channel or an event. Blocks are logged once for each message, values once for each class.
+3. An exception that no rule expects costs what was being translated when it was raised, and nothing else: `guard`
+   encloses that. Every such exception counts as a loss and is logged as an error.
+4. What a rule leaves out is not a loss. `drop` logs it once, at the level DEBUG, with its `Reason`. Everything that is
+   not emitted passes through `drop`, except what the client already has or gets with the next values.
+5. Every log line names the thread and the run. A value that cannot be read is a warning.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ class Reason(Enum):
     IN_TOOL = "it happens inside a tool"
     SUBAGENT = "the option `subagents` hides it"
     OPTION = "an option leaves it out (`reasoning`, `tool_results`, `hidden_tools`, or one that is about the state)"
-    NOT_DISPLAYED = "clients display no such message: a system message, a middleware's, a function's, a removal"
+    NOT_DISPLAYED = "clients do not display it: a system message, a middleware's, a function's, a removal"
     NO_ID = "it has no id; the graph's values have one for it, if they have it"
     NO_NAME = "it has no name"
-    ID_TAKEN = "the client has a call of its id: the next snapshot has both"
+    ID_TAKEN = "the client already has a call with its id; the next snapshot has both"
     NO_CALL = "its call was not emitted"
-    COPY = "its task has streamed just that, under another id"
+    COPY = "its task has already streamed the same content under another id"
     OTHER_AGENT = "another agent's message has its id, and the client lets no agent open what another opened"
-    ON_CLIENT = "the client has a message of its id that it cannot be made to drop"
-    SUPERSEDED = "another model call says a message of the same id"
-    STORED = "a checkpoint that was read beside the stream has the message whole"
+    ON_CLIENT = "the client has a message with its id that it cannot be made to drop"
+    SUPERSEDED = "another model call streams a message with the same id"
+    STORED = "a checkpoint that was read during the stream has the message whole"
     RECONCILED = "its superstep has ended, and the beginning of the message has been reconciled"
     OLDER = "newer values are known (`checkpoint/values.py`)"
     FAILED = "the run had failed"
@@ -79,8 +79,8 @@ class Losses:
         self._add(f"{what} ({len(self) + 1})", error, logging.ERROR)
 
     def guard(self, what: str) -> Guard:
-        """Encloses the translation of `what`: if it raises, `what` is lost, and the caller continues behind the
-        block. Events that a generator gave before it raised count."""
+        """Encloses the translation of `what`: if it raises, `what` is lost, and the caller continues after the block.
+        Events that a generator yielded before it raised are kept."""
         return Guard(self, what)
 
     def refused(self, event: Mapping[str, Any]) -> None:
@@ -97,9 +97,9 @@ class Losses:
         self.warn(f"A content block of the message {_named(view.get('id'))} is left out of the events", error)
 
     def drop(self, what: str, name: str | None, reason: Reason) -> None:
-        """A rule leaves something out, or the rest of it: `what` is its kind, `name` its id or name; None: it has none,
-        and each is logged."""
-        if not _log.isEnabledFor(logging.DEBUG):  # what is left out may come with every chunk
+        """A rule leaves something out, or the rest of it. `what` is its kind and `name` its id or name; without a name,
+        every one is logged."""
+        if not _log.isEnabledFor(logging.DEBUG):  # a rule may leave out something with every chunk
             return
         if name is None or (what, name) not in self._dropped:
             self._dropped.add((what, name or ""))
@@ -107,19 +107,19 @@ class Losses:
             _log.debug("The %s is not emitted: %s (thread %r, run %r).", called, reason.value, *self._names)
 
     def warn(self, what: str, error: BaseException | None = None) -> None:
-        """Logs, once, what is no loss by itself but may explain that something is missing."""
+        """Logs, once, what is not itself a loss but may explain why something is missing."""
         if what not in self._warned:
             self._warned.add(what)
             _log.warning("%s (thread %r, run %r).", what, *self._names, exc_info=error)
 
     def note(self, what: str) -> None:
-        """Logs, once, what a rule did that somebody may wonder about: no loss. At the level INFO."""
+        """Logs, once and at the level INFO, what a rule did that may surprise someone. It is not a loss."""
         if what not in self._warned:
             self._warned.add(what)
             _log.info("%s (thread %r, run %r).", what, *self._names)
 
     def illegal_move(self, what: str) -> None:
-        """The ledger was asked for a move that its tables do not have; nothing was changed."""
+        """The ledger was asked for a move that is not in its tables; it changed nothing."""
         _log.error("%s is no legal move (thread %r, run %r).", what, *self._names)
 
     def _add(self, what: str, error: BaseException, level: int) -> None:
@@ -150,5 +150,5 @@ class Guard:
 
 
 def _named(value: Any) -> str:
-    """What a log line calls an id or a name, which may be of any type."""
+    """How a log line shows an id or a name, which may be of any type."""
     return repr(to_json(value))[:_LONGEST]

@@ -13,8 +13,8 @@ PROTOCOL_VERSION: Final = "1.0"
 """The AG-UI version this package implements."""
 
 CLIENT_CHANNELS: Final = frozenset({"copilotkit", "ag-ui"})
-"""State channels for a front end's tools and context. The client has their content already, and graphs keep notes of
-their own there. So they are visible only where `state_include` names them."""
+"""State channels for a front end's tools and context. They are visible only if `state_include` names them, because the
+client already has their content, and graphs keep their own notes there."""
 
 StateMode = Literal["deltas", "initial", "final", "all", "none"]
 FirstState = Literal["snapshot", "delta"]
@@ -25,8 +25,8 @@ InterruptMode = Literal["outcome", "legacy", "both"]
 ErrorDetail = Literal["none", "code", "message", "full"]
 
 Visibility = Literal["stream", "hide", "tool"]
-"""What is emitted of a model call while it streams. `stream`: each chunk as it comes. `hide`: nothing. `tool`: inside a
-tool each chunk as it comes, as a part of the tool call; what the default is elsewhere."""
+"""What is emitted of a model call while it streams. `stream`: each chunk as it comes. `hide`: nothing. `tool`: if the
+call is made inside a tool, each chunk as it comes, as a part of the tool call; elsewhere, the default."""
 
 _EXACT: Final = ConfigDict(extra="forbid")
 
@@ -36,8 +36,8 @@ class Prediction:
     """A tool argument that is emitted as state while it streams (CopilotKit's *predictive state*).
 
     `state_key`: The state channel that the value goes to.
-    `tool`: The tool in whose calls it is found.
-    `tool_argument`: The argument whose value it is; None: all arguments, as an object.
+    `tool`: The tool whose calls have the argument.
+    `tool_argument`: The argument to take the value from; None takes all arguments, as an object.
     """
 
     state_key: str
@@ -49,50 +49,53 @@ class Prediction:
 class Options:
     """How a stream becomes events. The default of each field suits most front ends.
 
-    Raises `pydantic.ValidationError`, a `ValueError`, for an unknown name, a value of the wrong type or none of the
-    choices, and for a value without a name. `dataclasses.replace(options, ...)` gives a changed copy.
+    Raises `pydantic.ValidationError`, a `ValueError`, for an unknown name, for a value that has the wrong type or is
+    not one of the choices, and for a positional argument. `dataclasses.replace(options, ...)` returns a changed copy.
 
-    `state_include`: Names of the state channels that are visible; None: all but `messages_key`, names that begin with
-        `_`, those of `CLIENT_CHANNELS`, and `state_exclude`.
+    `state_include`: Names of the state channels that are visible; None means all but `messages_key`, names that begin
+        with `_`, `CLIENT_CHANNELS`, and `state_exclude`.
     `state_exclude`: Names of state channels that are never visible.
     `messages_key`: The channel that has the conversation.
     `state`: `deltas`: a snapshot, then deltas. `initial`: one snapshot at the start. `final`: one at the end. `all`: a
         snapshot for each change. `none`: no state events.
-    `first_state`: What the first state event of a run is when the client's state is known. `snapshot`: the whole state;
-        needed where a server between here and the client keeps no state from before the run (CopilotKit's Node
-        runtime). `delta`: only what changed, if that is smaller; for clients that read this stream themselves.
-    `history`: `mirror`: the client's messages are the checkpoint's. `keep`: messages that the graph removed stay, and
-        `connect` and `watch` also emit those that a summary replaced, as far as the thread's history has them.
-    `unsaved`: What becomes of text that a model said and no node saved in `messages_key`: drafts, the answers of
+    `first_state`: The first state event of a run, if the client's state is known. `snapshot`: the whole state; needed
+        if a server between here and the client keeps no state from before the run, as CopilotKit's Node runtime does
+        not. `delta`: only what changed, if that is smaller; for clients that read this stream themselves.
+    `history`: `mirror`: the client has the messages that the checkpoint has. `keep`: messages that the graph removed
+        stay, and `connect` and `watch` also emit those that a summary replaced, as far back as the thread's history
+        goes.
+    `unsaved`: What happens to text that a model said and no node saved in `messages_key`: drafts, the answers of
         routers, and all text of a graph without that channel. `step`: it is removed when its step ends. `run`: it is
-        removed when the run ends in success; of a run that waits at an interrupt, when that run continues. `keep`: it
-        stays, in later runs too, until the page is loaded again: the thread does not have it.
-    `steps`: Whether node runs are emitted as `STEP_*`.
+        removed when the run ends in success; if the run waits at an interrupt, when the run continues. `keep`: it
+        stays, in later runs too, until the page is loaded again, because the thread does not have it.
+    `steps`: Whether runs of nodes are emitted as `STEP_*`.
     `reasoning`: Whether reasoning is emitted.
     `subagents`: deepagents' `task` subagents. `attributed`: as `SUBAGENT_*`, their events with the subagent's id.
         `inline`: as if the main agent had emitted them. `hidden`: not at all. Clients that declare no version get no
         `SUBAGENT_*`, and no steps of subagents: up to 0.0.58 they cannot read them.
     `tool_results`: Whether tool results are emitted.
-    `result_limit`: Characters of a tool result that are emitted; the rest is left out, and the metadata has the whole
-        size.
-    `tool_progress`: Whether what a tool says of its progress is emitted, as the activity `tool_progress` of its call.
-    `plan`: The state channel with the agent's plan, such as `todos`, to be emitted as the activity `plan` too; None: no
-        channel is.
+    `result_limit`: The number of characters of a tool result that are emitted; the rest is left out, and the metadata
+        gives the full size. None means no limit.
+    `tool_progress`: Whether the progress that a tool reports is emitted, as the activity `tool_progress` of its call.
+    `plan`: The state channel with the agent's plan, such as `todos`, which is also emitted as the activity `plan`; None
+        if there is no such channel.
     `error_activity`: Whether a run that failed also leaves the activity `run_error` in the conversation.
     `hidden_tools`: Names of tools whose calls and results are not emitted, such as the call of structured output.
-    `visibility`: Which model calls are emitted while they stream: `stream`, `hide` or `tool`, by a function of the
-        call's LangGraph metadata, or by names of nodes and tags, where `*` is every other call. `tool`: what a model
-        says inside a tool is emitted with the id of the tool call, as `parentToolCallId` in the metadata of its
-        message, and removed when the root graph's step ends; also inside a tool of a subagent. For calls that the
-        option does not name (or for which the function returns None), the key `agui_visibility` of the call's metadata
-        says it; else all are emitted but those of models inside tools and middlewares. A message of the
-        conversation that the checkpoint has is emitted whatever this option says, at the latest with the checkpoint.
+    `visibility`: Which model calls are emitted while they stream: `stream`, `hide` or `tool`. It is a function of the
+        call's LangGraph metadata, or a mapping of names of nodes and tags, where `*` is every other call. `tool`: what
+        a model says inside a tool, or inside a tool of a subagent, is emitted with the id of the tool call as
+        `parentToolCallId` in the metadata of its message, and removed when the root graph's step ends. For a call that
+        the option does not name (or for which the function returns None), the key `agui_visibility` of the call's
+        metadata decides. Without that key, all calls are emitted but those of models inside tools and middlewares. A
+        message that the checkpoint has in the conversation is emitted whatever this option says, at the latest with the
+        checkpoint.
     `predict_state`: Tool arguments that are emitted as state while they stream.
-    `interrupts`: Interrupts in `RUN_FINISHED.outcome`, as the `on_interrupt` custom event of older clients, or both.
-    `raw_events`: Whether every part is emitted as a `RAW` event too.
-    `error_detail`: What `RUN_ERROR` reveals. `none`: a neutral message. `code`: and the exception's class name as
-        `code`. `message`: and its text. `full`: and its traceback in `metadata`.
-    `protocol_version`: The protocol version of the receiving client; None: it declared none (`@ag-ui/client` before
+    `interrupts`: How interrupts are emitted. `outcome`: in `RUN_FINISHED.outcome`. `legacy`: as the `on_interrupt`
+        custom event that older clients know. `both`: in both ways.
+    `raw_events`: Whether every part is also emitted as a `RAW` event.
+    `error_detail`: What `RUN_ERROR` reveals. `none`: a neutral message. `code`: also the exception's class name, as
+        `code`. `message`: also its text. `full`: also its traceback, in `metadata`.
+    `protocol_version`: The protocol version that the client declares; None if it declares none (`@ag-ui/client` before
         1.0).
     """
 

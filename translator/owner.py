@@ -11,18 +11,18 @@ class Owner(NamedTuple):
     id: str | None = None
     """The subagent's run id; None: the run itself."""
     tag: str | None = None
-    """The `subagentRunId` that its events carry; None where subagents are not attributed."""
+    """The `subagentRunId` that its events carry; None if subagents are not attributed."""
     depth: int = 0
     """How many segments of a namespace lead to the subagent."""
     is_hidden: bool = False
     """Whether the option `subagents` hides what it emits."""
     in_tool: bool = False
-    """Whether the message is visible as a part of a tool call."""
+    """Whether the message is shown as a part of a tool call."""
 
     @property
     def writes_state(self) -> bool:
-        """Whether what it writes, or predicts, is the run's state. A subagent has a state of its own, in channels that
-        may have the names of the run's (`todos`), and so has an agent that a tool runs."""
+        """Whether what it writes or predicts belongs to the run's state. A subagent has its own state, and its channels
+        may have the same names as the run's (`todos`). The same is true of an agent that a tool runs."""
         return self.id is None and not self.in_tool
 
 

@@ -1,15 +1,16 @@
-"""What the parts of a stream, a checkpoint and the ending of a run do: the sequences that cross rooms.
+"""What a part of a stream, a checkpoint and the ending of a run cause: the sequences that involve several packages.
 
-Each procedure gives events one by one, and continues when the one before has been applied to the view (`Translator`
-does that). The rooms do not know each other: what one needs of another is asked here and given as an argument.
+Each procedure yields events one by one. `Translator` applies each event to the view before it asks for the next one.
+The packages `messages`, `run` and `checkpoint` do not import each other: if one needs something that another knows, a
+procedure asks for it here and passes it as an argument.
 
 Rules
 
-1. A part of a stream first releases the first values of a run, if these were waiting for it (`checkpoint/values.py`
-   says which parts do not).
+1. A part of a stream first releases the first values of a run, if they were waiting for it (`checkpoint/values.py` says
+   which parts do not release them).
 2. When a superstep has ended, what is open in it is closed innermost first: messages, subagents, steps.
-3. Items of one part (the outputs of nodes, messages of one list) cost each other nothing: one that raises, which no
-   known value does, is counted as a loss, and the others are translated.
+3. The items of one part (the outputs of nodes, the messages of one list) do not affect each other. If one raises, which
+   no known value causes, it counts as a loss, and the others are translated.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ _NOTHING: Any = object()
 
 
 class Procedures:
-    """The rooms of one run, and what happens in them in which order."""
+    """The handlers of one run, and the order in which they are called."""
 
     def __init__(self, thread_id: str, run_id: str, options: Options, view: ClientView, losses: Losses) -> None:
         self._thread_id = thread_id
@@ -82,11 +83,11 @@ class Procedures:
             self._stream.on_checkpoint,
         )
         self.next_delta = self._stream.next_delta
-        """The event of a chunk that only continues its message."""
+        """Returns the event for a chunk that only continues its message."""
         self._output: Any = _NOTHING
-        """What a node of the root returned last, before any of its values came."""
+        """The last output of a node of the root graph, if it came before the first values."""
         self.error: Any = None
-        """What a platform's `error` part has; the run has failed then."""
+        """The data of a platform's `error` part, after which the run has failed."""
         self.of_mode: Mapping[str, Callable[[Part], Iterator[Event]]] = {
             "messages": self._on_message,
             "updates": self._on_updates,
@@ -99,16 +100,16 @@ class Procedures:
             UNREAD: self._on_unread,
             NOTE: self._on_note,
         }
-        """By mode: what gives the events of a part."""
+        """By mode: the procedure that yields the events of a part."""
 
     @property
     def values(self) -> Any:
-        """The newest known values of the root graph, as they came; None before any."""
+        """The newest known values of the root graph, as they came; None before the first."""
         return self._root.last
 
     @property
     def interrupted(self) -> Literal["interrupt", "breakpoint"] | None:
-        """What the run has stopped at: interrupts that wait for answers, or a static breakpoint; None for neither."""
+        """What the run has stopped at: interrupts that wait for answers, or a static breakpoint; None if at neither."""
         if not self._interrupts:
             return None
         return "interrupt" if self._interrupts.places else "breakpoint"
@@ -125,13 +126,13 @@ class Procedures:
         return self._owner(ns) if self._subagents.is_visible(ns) else None
 
     def is_of_platform(self) -> None:
-        """The parts are a platform's."""
+        """The parts come from a platform."""
         self._root.has_all_channels = False
 
     # --- messages -------------------------------------------------------------------------------------------------
 
     def not_stored(self, messages: Iterable[Any]) -> dict[str, list[Event]]:
-        """The text of the run that these messages do not have (`Translator.not_stored`)."""
+        """The messages with text that the run emitted and that are not among these (`Translator.not_stored`)."""
         return self._ledger.texts_not_stored({fields(message).get("id") for message in messages})
 
     def _on_message(self, part: Part) -> Iterator[Event]:
@@ -168,10 +169,11 @@ class Procedures:
                     yield from self._on_node_output(part.ns, name, output, is_cached=is_cached)
 
     def _may_be_replayed(self, outputs: Mapping[Any, Any]) -> bool:
-        """Whether cached updates may be those of tasks that finished in an earlier run, which a resumed run replays.
+        """Whether cached updates may belong to tasks that finished in an earlier run, which a resumed run replays.
+
         LangGraph marks the hits of a node's own cache (`CachePolicy`) in the same way
         (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_loop.py), but the client
-        does not have their messages."""
+        does not have the messages of a hit."""
         key = self._options.messages_key
         ids = [fields(message).get("id") for output in outputs.values() for message in written_messages(output, key)]
         return not (ids and self._view.knows_messages) or any(isinstance(i, str) and self._view.has(i) for i in ids)
@@ -195,7 +197,7 @@ class Procedures:
             self._messages.written(names)
 
     def _on_cached_output(self, ns: Namespace, node: str, output: Any) -> Iterator[Event]:
-        """A cached update is that of a finished sibling: no other part of a resumed run has its messages."""
+        """A cached update belongs to a sibling that has finished: no other part of a resumed run has its messages."""
         if self._root.has_emitted and not ns:
             for message in written_messages(output, self._options.messages_key):
                 yield from self._stream.on_whole(ns, message, {"langgraph_node": node}, RUN, is_replayed=True)
@@ -209,7 +211,7 @@ class Procedures:
             yield from self._on_child_values(part, is_partial=bool(interrupts))
             return
         yield from self._root.release()
-        # a graph begins with values, and has more of them; a function has one, what it returned
+        # A graph yields values before a node runs, and more of them later. A function yields values once: its result.
         has_messages = type(named.get(self._options.messages_key)) in (list, tuple)
         is_first = self._root.last is None
         self._messages.is_function = has_messages and is_first and _are_same(part.data, self._output)
@@ -245,7 +247,7 @@ class Procedures:
             yield from self._steps.end_superstep(ns)
 
     def _results_in(self, ns: Namespace, messages: Any) -> Iterator[Event]:
-        """The results that a subgraph's messages have and no part has brought."""
+        """The results among a subgraph's messages that no part has brought."""
         owner = self._visible_owner(ns)
         if owner is None:
             return
@@ -256,7 +258,7 @@ class Procedures:
                 yield from self._progress.answered(ns, call_id, failed=failed)
 
     def _superstep_ended(self) -> Iterator[Event]:
-        """A superstep of the root graph ended: what is open in it is closed."""
+        """Closes what is open in a superstep of the root graph that has ended."""
         yield from self._stream.close()
         yield from self._progress.superstep_ended((), is_waiting=bool(self._interrupts))
         for subagent in self._subagents.running():
@@ -266,7 +268,7 @@ class Procedures:
     def on_checkpoint(
         self, values: Any, ns: Namespace, interrupts: Sequence[Any], at_breakpoint: bool
     ) -> Iterator[Event]:
-        """The events of a checkpoint that was read beside the stream (`Translator.apply_checkpoint`)."""
+        """The events for a checkpoint that was read during the stream (`Translator.apply_checkpoint`)."""
         self.visibility.on_values(ns, values)
         if ns:
             self._waiting.on_checkpoint(ns, values)
@@ -309,7 +311,7 @@ class Procedures:
             yield from self._on_progress(part.ns, progress)
 
     def _on_progress(self, ns: Namespace, progress: Progress) -> Iterator[Event]:
-        """What a tool says of its progress, for a call that the graph at `ns` made, or one it runs within."""
+        """A tool reports its progress, for a call that the graph at `ns`, or a graph around it, made."""
         graph = self.visibility.graph_of_call(ns, progress.call_id, self._owner(ns).depth)
         owner = self._visible_owner(graph)
         if owner is not None:
@@ -329,7 +331,7 @@ class Procedures:
             yield from self._steps.on_task(part.ns, part.data)
 
     def _on_metadata(self, part: Part) -> Iterator[Event]:
-        """The server begins the run, or began it anew: then what was open never ends by itself."""
+        """The server starts the run, or has started it again: then what was open would never end by itself."""
         if isinstance(part.data, Mapping) and "attempt" in part.data:
             yield from self._superstep_ended()
 
@@ -339,17 +341,17 @@ class Procedures:
         yield from ()
 
     def _on_note(self, part: Part) -> Iterator[Event]:
-        """What the reader of the stream says of it as a whole."""
+        """Logs what the reader says about the stream as a whole."""
         self._losses.warn(part.data)
         yield from ()
 
     def _on_unread(self, part: Part) -> Iterator[Event]:
-        """What the reader of the stream could not read."""
+        """Counts what the reader of the stream could not read as a loss."""
         self._losses.fault(*part.data)
         yield from ()
 
     def _end_subagent(self, subagent: Subagent, failure: Failure | None = None) -> Iterator[Event]:
-        """Ends a subagent: failed; suspended, if an interrupt was raised inside it; or done."""
+        """Ends a subagent. It has failed, or is suspended by an interrupt that was raised inside it, or is done."""
         yield from self._stream.close(subagent.ns)
         yield from self._steps.end_superstep(subagent.ns)
         depth = len(subagent.ns)
@@ -359,16 +361,16 @@ class Procedures:
     # --- the end of a run -----------------------------------------------------------------------------------------
 
     def failure(self, ending: Ending) -> Failure | None:
-        """The failure that an ending means for what is still open; None if the run finished."""
+        """What an ending makes of the items that are still open: they fail like this, or None if the run finished."""
         with self._losses.guard("The error"):
             return failure_of(ending, self._options.error_detail)
         return None if isinstance(ending, Finished) else Failure(NEUTRAL)
 
     def end(self, ending: Ending, failure: Failure | None) -> Iterator[Event]:
-        """The events before the terminal one: they close what is still open.
+        """The events before the terminal event: they close what is still open.
 
-        After success or an interrupt the client's messages and state become the checkpoint's. After any other ending
-        only first values that waited are compared, and partial text stays.
+        After success or an interrupt, the client's messages and state become those of the checkpoint. After any other
+        ending, only first values that were waiting are compared with the client's, and partial text stays.
         """
         guard = self._losses.guard
         with guard("The first values"):
@@ -402,7 +404,7 @@ class Procedures:
                 yield from self._interrupts.legacy(self._view.messages, self._owner)
 
     def terminal(self, ending: Ending, failure: Failure | None) -> Event:
-        """The terminal event of a run that ends so."""
+        """The terminal event of a run with this ending."""
         usage: list[Event] = []
         with self._losses.guard("The token usage"):
             usage = self._stream.usage.totals()
@@ -440,7 +442,7 @@ class Procedures:
         for subagent in running:
             with guard("The end of a subagent"):
                 yield from self._end_subagent(subagent, failure)
-        for _ in range(2):  # nothing is left, unless one of these raised, or an event was lost that closes something
+        for _ in range(2):  # something is left only if one of these raised, or if an event that closes it was lost
             with guard("What is open"):
                 if self._view.has_open_items:
                     yield from self._view.open.closings()
@@ -451,7 +453,7 @@ class Procedures:
         yield from self._close_messages()
 
     def _close_messages(self) -> Iterator[Event]:
-        """Closes the messages that the client still has open: there are any only if closing them raised."""
+        """Closes the messages that the client still has open, which it has only if closing them raised."""
         with self._losses.guard("The messages that are open"):
             if self._view.has_open_messages:
                 opened = self._view.open
@@ -459,8 +461,8 @@ class Procedures:
 
 
 def _are_same(values: Any, output: Any) -> bool:
-    """Whether values are what a node returned; False where that cannot be told."""
+    """Whether values are the output of a node; False if they cannot be compared."""
     try:
         return values is output or bool(values == output)
-    except Exception:  # a user's class, or an array, which has no truth
+    except Exception:  # a user's class, or an array, which cannot be converted to bool
         return False

@@ -1,6 +1,7 @@
 """The asynchronous shells around `Translator`: a stream of parts in, models or SSE frames out.
 
-No rule of the translation is here: the shells order the calls, and turn an exception of the stream into an ending.
+The rules of the translation are elsewhere: the shells order the calls, and turn an exception of the stream into an
+ending.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ _STREAMS: Final[Sequence[tuple[str, str, Source]]] = (
     ("langgraph.pregel.main", "Pregel", "local"),
     ("langgraph.pregel.remote", "RemoteGraph", "platform"),
 )
-"""Whose `astream` it is, by module and class: both give the same shapes, so the generator itself is looked at. A stream
-whose module was not imported does not exist."""
+"""The classes whose `astream` may have made a stream, and where the parts of each come from. Both yield the same
+shapes, so the generator itself is examined. A module that was not imported cannot have made a stream."""
 AtEnd = Callable[[], Awaitable[Ending | None]]
 _Output = TypeVar("_Output")
 
@@ -46,21 +47,22 @@ def translate(
     """The AG-UI events of a LangGraph run, as `ag_ui.core` models, each as soon as its part has come.
 
     `stream`: the parts of `graph.astream(..., stream_mode=STREAM_MODES)`, of a platform's run stream, or of any other
-    async iterable of them. Once an event has been asked for, it is closed before the terminal event, and also when the
-    events are closed early.
-    `thread_id`, `run_id`: as `RUN_STARTED` names them. `parent_run_id`: the run that this one continues, if any.
-    `view`: what the client is known to have; None is unknown. The events are applied to it.
-    `at_end`: called when the stream has stopped without an error, for the ending that the stream itself cannot show;
-    of a platform's run that is `langgraph_agui.connect.outcome`. Without it, or if it returns None, see
+    async iterable of parts. Once an event has been asked for, the stream is closed before the terminal event, and also
+    if the events are closed early.
+    `thread_id`, `run_id`: the ids in `RUN_STARTED`. `parent_run_id`: the run that this one continues, if any.
+    `view`: what the client is known to have; None if that is unknown. The events are applied to it.
+    `at_end`: called when the stream has stopped without an error; returns the ending that the stream itself cannot
+    show. For a platform's run use `langgraph_agui.connect.outcome`. Without it, or if it returns None, see
     `Translator.finish`.
-    `source`: where the parts come from, `"local"` or `"platform"`. None: `graph.astream()` of a compiled graph is
-    local, and of a `RemoteGraph` a platform's; of any other stream the shapes of the parts show it, as far as they do
-    (`Translator.finish`). Say it where you wrap a stream.
+    `source`: where the parts come from, `"local"` or `"platform"`. With None, `graph.astream()` of a compiled graph is
+    local, and that of a `RemoteGraph` is a platform's; for any other stream the shapes of the parts decide
+    (`Translator.finish`). Pass it if you wrap a stream.
 
     An exception of the stream, of closing it, or of `at_end` becomes `RUN_ERROR`, which ends the events. So does a part
-    that cannot be read, which is then raised as `UnreadablePartError`. Cancellation passes through. Raises `TypeError`
-    at once for what is not an async iterable (`graph.stream()`, or a coroutine that was not awaited), and `ValueError`
-    for the view of a client that declares a protocol version with options for one that declares none.
+    that cannot be read; it is then also raised, as `UnreadablePartError`. Cancellation passes through. Raises
+    `TypeError` at once for anything that is not an async iterable (`graph.stream()`, or a coroutine that was not
+    awaited), and `ValueError` if the view belongs to a client that declares a protocol version and the options are for
+    a client that declares none.
     """
     source = _source_of(stream, source)
     run = Translator(thread_id, run_id, options, view, parent_run_id=parent_run_id, source=source)
@@ -78,16 +80,16 @@ def translate_sse(
     at_end: AtEnd | None = None,
     source: Source | None = None,
 ) -> AsyncIterator[bytes]:
-    """The events of `translate` as SSE frames (`text/event-stream`), each made by `encode`. Arguments and errors are
-    those of `translate`."""
+    """The events of `translate` as SSE frames (`text/event-stream`), each made by `encode`. It takes the same arguments
+    as `translate` and raises the same errors."""
     source = _source_of(stream, source)
     run = Translator(thread_id, run_id, options, view, parent_run_id=parent_run_id, source=source)
     return _translated(stream, run, at_end, encode)
 
 
 def _source_of(stream: Any, source: Source | None) -> Source | None:
-    """Where the parts of a stream come from: `source`, if it was said, or else what made it, if that is LangGraph.
-    Raises `TypeError` for what is no stream."""
+    """Where the parts of a stream come from: `source`, if the caller passed it, or else the class of LangGraph that
+    made the stream, if one did. Raises `TypeError` for anything that is not a stream."""
     if not isinstance(stream, AsyncIterable):
         advice = "await it first" if isinstance(stream, Awaitable) else "use graph.astream(), which is asynchronous"
         raise TypeError(f"expected a stream of parts, an async iterable, got {type(stream).__name__}; {advice}")
@@ -124,7 +126,7 @@ async def _translated(
             if ending is None and at_end is not None:
                 ending = await at_end()
         except Exception as error:
-            if ending is not None:  # the first error is the run's; nothing else would tell of this one
+            if ending is not None:  # the first error is the run's; this one would otherwise go unseen
                 _log.warning("A stream that failed could not be closed (run %r).", run.view.run_id, exc_info=error)
             ending = ending or Failed(error)
         for event in run.finish(ending):

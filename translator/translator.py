@@ -4,26 +4,26 @@ States and legal moves
 
     new --start()--> live --feed(part)*--> live --finish(ending)--> over
 
-`apply_checkpoint` is legal where `feed` is; what only reads (`values`, `interrupted`, `not_stored`, `view`) always. Any
-other order of calls raises `TranslatorMisuseError` and changes nothing. `feed` raises `UnreadablePartError` for a part
-that it cannot read, and changes nothing then; nothing that is *in* a part raises. After a platform's `error` part the
-run has failed, and later parts are ignored.
+`apply_checkpoint` is legal whenever `feed` is. What only reads (`values`, `interrupted`, `not_stored`, `view`) is
+always legal. Any other order of calls raises `TranslatorMisuseError` and changes nothing. `feed` raises
+`UnreadablePartError` for a part that it cannot read, and then changes nothing; the contents of a part never raise.
+After a platform's `error` part the run has failed, and later parts are ignored.
 
 How a part becomes events
 
-1. `parts/reader.py` reads it, in any shape, and knows where the parts come from. `feed` finds the procedure for its
-   mode (`procedures.py`). A chunk that only continues a text or the arguments of a tool call takes a shorter way
-   (`MessageStream.next_delta`), the same for objects and for JSON, which applies its one, short event itself. Before
-   the start and after the end no message is open: none takes it.
-2. Procedures call handlers of three rooms: `messages` (what streams), `run` (subagents, steps, interrupts, the ending)
-   and `checkpoint` (what is stored). The rooms do not know each other. What they share is the `Ledger`, which has every
-   fact about a message of the run, and the view, which has what the client has and what is open there.
-3. Procedures and handlers give events and emit none. Each event is applied to the view before the next one is made
-   (`_applied`), so that a handler always sees the client as it is.
-4. Where a handler raises, which no known value causes, the events made before count, the loss is counted and logged,
-   and the stream continues (`losses.py`). Where an event cannot be framed or applied, that event alone is lost, with
-   what the client would refuse without it. The start and the one terminal event always come.
-5. `translate.py` makes bytes of the events (`wire/sse.py`), or models. An event that is too large for a frame has been
+1. `parts/reader.py` reads the part, whatever its shape, and knows where the parts come from. `feed` finds the procedure
+   for its mode (`procedures.py`). A chunk that only continues a text or the arguments of a tool call takes a shorter
+   path (`MessageStream.next_delta`), the same one for objects and for JSON. That path makes a single short event and
+   applies it itself. It is never taken before the start or after the end, because no message is open then.
+2. Procedures call handlers in three packages: `messages` (what streams), `run` (subagents, steps, interrupts, the
+   ending) and `checkpoint` (what is stored). These packages do not import each other. They share the `Ledger`, which
+   holds every fact about the messages of the run, and the view, which holds what the client has and what is open there.
+3. Procedures and handlers yield events; they do not emit them. Each event is applied to the view before the next one is
+   made (`_applied`), so a handler always sees the client as it is.
+4. If a handler raises, which no known value causes, the events it made before still count, the loss is counted and
+   logged, and the stream continues (`losses.py`). If an event cannot be framed or applied, only that event is lost,
+   together with the events that the client would refuse without it. The start and the one terminal event always come.
+5. `translate.py` turns the events into bytes (`wire/sse.py`) or models. An event that is too large for a frame was
    split before it was applied (`wire/frame_limit.py`).
 
 Where it is decided
@@ -31,13 +31,13 @@ Where it is decided
 ==================================================  ==================================================
 whether a stream that stopped shows its run's end   `parts/reader.py`, "Where parts come from"
 what of a model call is visible                     `messages/visibility.py`
-whether a chunk is emitted, a late one too          `messages/stream.py`, rules 1, 5 and 6
+whether a chunk is emitted, even a late one         `messages/stream.py`, rules 1, 5 and 6
 why something was not emitted                       `losses.py`, `Reason`; `Losses.drop` logs it at DEBUG
 under which id a message is emitted                 `messages/model_calls.py`, rule 4
-under which id a tool call is, and what answers it  `calls.py`; the result's own id is the stored one, and that of
-                                                    a tool which the provider runs is made in `wire/ids.py`
+the id of a tool call, and which result answers it  `calls.py`; a result has the id it is stored under. The result of
+                                                    a tool that the provider runs gets its id in `wire/ids.py`
 whether the client has a stored message             `checkpoint/messages.py`
-which values are older, and wait or are ignored     `checkpoint/values.py`
+which values are older, so they wait or are dropped `checkpoint/values.py`
 what begins a step, and what ends it                `run/steps.py`
 what a late joiner is missing                       `client/catch_up.py`; messages: `client/missing_messages.py`;
                                                     what is open: `client/open_items.py`
@@ -67,19 +67,19 @@ from .wire.events import Event
 from .wire.frame_limit import framed
 from .wire.older_clients import for_client_version
 
-_Given = ParamSpec("_Given")
+_Parameters = ParamSpec("_Parameters")
 
 
 def _logging_values(
-    translate: Callable[Concatenate[Translator, _Given], list[Event]],
-) -> Callable[Concatenate[Translator, _Given], list[Event]]:
-    """A method of the translator during which a value that cannot be read is logged as one of its run."""
+    translate: Callable[Concatenate[Translator, _Parameters], list[Event]],
+) -> Callable[Concatenate[Translator, _Parameters], list[Event]]:
+    """A method of the translator that logs each value it cannot read as belonging to its run."""
 
     @wraps(translate)
-    def logging_values(self: Translator, /, *args: _Given.args, **given: _Given.kwargs) -> list[Event]:
+    def logging_values(self: Translator, /, *args: _Parameters.args, **kwargs: _Parameters.kwargs) -> list[Event]:
         before = WARN.set(self._losses.warn)
         try:
-            return translate(self, *args, **given)
+            return translate(self, *args, **kwargs)
         finally:
             WARN.reset(before)
 
@@ -89,15 +89,15 @@ def _logging_values(
 class Translator:
     """Translates one run's stream. Deterministic: the same parts, ids, options and view give the same events.
 
-    `thread_id`, `run_id`: as `RUN_STARTED` has them. `view`: what the client has when the stream begins; None:
+    `thread_id`, `run_id`: the ids in `RUN_STARTED`. `view`: what the client has when the stream begins; None if that is
     unknown. `parent_run_id`: the run that this one continues, if there is one.
-    `source`: where the parts come from: `"local"`, a graph of this process, or `"platform"`, a LangGraph server, by the
-    SDK, a `RemoteGraph` or a recording; None: as far as their shapes show it. It decides what `finish` makes of a
-    stream that stops without an ending, and whether text that may be structured output is held.
-    `saving_nodes`: those of earlier runs of the same graph.
+    `source`: where the parts come from: `"local"` is a graph in this process; `"platform"` is a LangGraph server, read
+    through the SDK, a `RemoteGraph` or a recording; with None the shapes of the parts decide. It determines what
+    `finish` does with a stream that stops without an ending, and whether text that may be structured output is held.
+    `saving_nodes`: the `saving_nodes` of earlier runs of the same graph.
 
-    Raises `ValueError` if the view is of a client that declares a protocol version and the options are for one that
-    declares none.
+    Raises `ValueError` if the view belongs to a client that declares a protocol version and the options are for a
+    client that declares none.
     """
 
     view: ClientView
@@ -131,18 +131,18 @@ class Translator:
         self._reader = PartReader(source)
 
     def start(self, trace_id: str | None = None) -> list[Event]:
-        """`RUN_STARTED`. `trace_id`: the trace of the run, if there is one; its metadata names it (`traceId`). Raises
-        `TranslatorMisuseError` if it was called before."""
+        """`RUN_STARTED`. `trace_id`: the trace of the run, if there is one; the event's metadata names it (`traceId`).
+        Raises `TranslatorMisuseError` if the translator has been started before."""
         self._expect("new")
         self._phase = "live"
         started = events.run_started(self._thread_id, self._run_id, PROTOCOL_VERSION, self._parent_run_id, trace_id)
         return [self._surely_applied(started)]
 
     def feed(self, part: Any) -> list[Event]:
-        """The events for the next part of the stream, in any of the shapes that LangGraph, its SDK and a `PartReader`
-        give it.
+        """The events for the next part of the stream, in any shape that LangGraph, its SDK or a `PartReader` yields.
 
-        Raises `UnreadablePartError` for what is no part, `TranslatorMisuseError` before the start and after the end.
+        Raises `UnreadablePartError` for anything that is not a part, and `TranslatorMisuseError` before the start and
+        after the end.
         """
         try:
             if type(part) is tuple and type(part[0]) is tuple:  # (namespace, mode, payload): one call less a token
@@ -173,12 +173,12 @@ class Translator:
         made: list[Event] = []
         if self._options.raw_events:
             made = self._applied(_raw(part), "A raw event")
-        for each in parts:
-            made += self._translated(each)
+        for received in parts:
+            made += self._translated(received)
         return made
 
     def _translated(self, part: Part) -> list[Event]:
-        """The events of one part of the stream, as its mode has them."""
+        """The events of one part of the stream, made by the procedure for its mode."""
         procedure = self._procedures.of_mode.get(part.mode)
         if procedure is not None:
             return self._applied(procedure(part), f"A part of the mode {part.mode!r}")
@@ -188,16 +188,16 @@ class Translator:
 
     @_logging_values
     def finish(self, ending: Ending | BaseException | None = None) -> list[Event]:
-        """The events that end the stream: closes what is open, then the one terminal event.
+        """The events that end the stream: they close what is open, then comes the one terminal event.
 
-        `ending`: how the run ended; an exception is `Failed`. None: as the stream shows it. That is a failure after an
-        `error` part; the interrupts it had, or success, for a local graph's; `Lost` for a platform's, because that
-        stops in the same way whatever became of the run. Which of the two it is, `source` says. Without it a stream is
-        a platform's if any part had a shape that a local graph does not give it (of the SDK, messages as JSON), or was
-        a ready `Part`.
+        `ending`: how the run ended; an exception means `Failed`. With None the stream decides. After an `error` part
+        the run has failed. A local graph's stream ends with the interrupts it had, or in success. A platform's stream
+        ends as `Lost`, because it stops in the same way whatever became of the run. `source` says which of the two it
+        is. Without `source`, a stream counts as a platform's if any part was a ready `Part`, or had a shape that a
+        local graph never yields (an event of the SDK, a message as JSON).
 
-        Raises `TranslatorMisuseError` before the start and after the end, `TypeError` for what is no ending; then
-        nothing has changed.
+        Raises `TranslatorMisuseError` before the start and after the end, and `TypeError` for anything that is not an
+        ending; then nothing has changed.
         """
         self._expect("live")
         ending = as_ending(ending)
@@ -228,19 +228,19 @@ class Translator:
     ) -> list[Event]:
         """The events for what a checkpoint of the thread has and the stream has not brought yet.
 
-        `values`: the values of the graph at `ns`, as of its `values` part; None is nothing.
-        `interrupts`: those that are pending there. `at_breakpoint`: whether it waits at a static breakpoint, which has
-        none.
+        `values`: the values of the graph at `ns`, in the form of its `values` part; None if there are none.
+        `interrupts`: the interrupts that are pending there. `at_breakpoint`: whether the graph waits at a static
+        breakpoint, which has no interrupt.
 
-        Of the root's values, messages and state that the client does not have are emitted. What is streaming continues;
-        if the values have it whole, it is completed and closed, and no chunk of it is emitted any more. Removed is
-        only what came from an earlier checkpoint, never streamed and is not in this one, and a streamed copy of what
-        the values have under another id. Values that are older
-        than the stream's last, or may be, emit nothing (see `checkpoint/values.py`).
+        For the root graph, the messages and the state that the client lacks are emitted. A message that is streaming
+        continues; if the values have it whole, it is completed and closed, and no more of its chunks are emitted. A
+        message is removed if it came from an earlier checkpoint, never streamed and is not in this one, or if it is a
+        streamed copy of a message that the values have under another id. Values that are, or may be, older than the
+        last values of the stream emit nothing (see `checkpoint/values.py`).
 
-        Of a subgraph that waits at an interrupt: before the first part, the run continues in that subgraph, and its
-        messages are not removed; before `finish`, with what it waits for, `finish` emits those of its messages that the
-        stream did not bring.
+        For a subgraph that waits at an interrupt, the time of the call matters. Before the first part it means that the
+        run continues in that subgraph, so its messages are not removed. Before `finish`, together with what the
+        subgraph waits for, it makes `finish` emit those of its messages that the stream did not bring.
 
         Raises `TranslatorMisuseError` before the start and after the end.
         """
@@ -249,33 +249,37 @@ class Translator:
 
     @property
     def values(self) -> Any:
-        """The newest known values of the root graph, as they came; None before any."""
+        """The newest known values of the root graph, as they came; None before the first."""
         return self._procedures.values
 
     @property
     def saving_nodes(self) -> frozenset[str]:
-        """The nodes of the graph that have saved JSON as a message which a platform streamed, in this run or the
-        earlier ones that the translator was given: text of theirs that begins like JSON is not held."""
+        """The nodes that have saved JSON as a message in a platform's run: this run, or the earlier ones that the
+        translator was told of. Their text is not held, even if it begins like JSON."""
         return frozenset(self._procedures.visibility.saving)
 
     @property
     def interrupted(self) -> Literal["interrupt", "breakpoint"] | None:
-        """What the run has stopped at: interrupts that wait for answers, or a static breakpoint; None for neither."""
+        """What the run has stopped at: interrupts that wait for answers, or a static breakpoint; None if at neither."""
         return self._procedures.interrupted
 
     def not_stored(self, messages: Iterable[Any]) -> dict[str, list[Event]]:
-        """The assistant messages with text that this run emitted, as the client has them, and that a checkpoint with
-        these `messages` (in any form, see `parts/message.py`) does not have, under any id: by the node of the root
-        graph that they are of; an empty name where that is not known. Without those of subagents and from inside a tool
-        call, which are no part of the thread. Emits nothing; may be called at any time."""
+        """The assistant messages with text that this run emitted and that a checkpoint does not have under any id.
+
+        `messages`: the checkpoint's messages, in any form (see `parts/message.py`). The result has the messages as the
+        client has them, by the name of the node of the root graph that said them; the name is empty if that is not
+        known. Messages of subagents and from inside a tool call are left out, because they do not belong to the thread.
+        Emits nothing; may be called at any time."""
         return self._procedures.not_stored(messages)
 
     # --- how events leave -----------------------------------------------------------------------------------------
 
     def _applied(self, made: Iterable[Event], what: str) -> list[Event]:
-        """The events of a procedure, each applied to the view before the next one is made. For a client that declares
-        no version an event becomes one that it reads, or is left out; one that is too large for a frame is split or
-        truncated. One that raises is lost, and so is what the client would refuse without it."""
+        """The events of a procedure, each applied to the view before the next one is made.
+
+        For a client that declares no version, an event is replaced by one that it can read, or left out. An event that
+        is too large for a frame is split or truncated. An event that raises is lost, and so are the events that the
+        client would refuse without it."""
         emitted: list[Event] = []
         view, losses, version = self.view, self._losses, self._options.protocol_version
         with losses.guard(what):
@@ -288,12 +292,12 @@ class Translator:
                             emitted.append(frame)
                         else:
                             losses.refused(frame)
-                except Exception as error:  # not `guard`, which is made anew for each event
+                except Exception as error:  # `guard` would cost an object for each event
                     losses.fault(f"An event {event['type']}", error)
         return emitted
 
     def _surely_applied(self, event: Event) -> Event:
-        """An event without which the stream is none: its start or its end. It is emitted whatever raises."""
+        """An event that every stream needs: its start or its end. It is emitted whatever raises."""
         is_start = event["type"] == "RUN_STARTED"
         try:
             (frame,) = framed(event if is_start else counted(event, len(self._losses)))
@@ -313,5 +317,5 @@ class Translator:
 
 def _raw(raw: Any) -> Iterator[Event]:
     part = part_of(raw)._asdict()
-    del part["from_start"]  # a reader's, not the stream's
+    del part["from_start"]  # the reader adds it; it is not in the stream
     yield events.raw(to_json(part))
