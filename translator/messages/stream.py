@@ -15,9 +15,10 @@ Rules
    (`@ag-ui/client`'s merge of a snapshot, and React's keys in CopilotKit), so that it is another one to them: only a
    node that keeps the id keeps the message.
 3. A tool result is emitted when it comes, under the id that it is stored under, unless the client has it or cannot
-   know which message's call it answers (`calls.py`). A result that a node returned as a dictionary is in no message of
-   the stream (https://github.com/langchain-ai/langgraph, `pregel/_messages.py` looks for objects): within a subgraph
-   the values of that graph have it, long before those of the root.
+   know which message's call it answers (`calls.py`). If a node returns a result as a dictionary, the stream has no
+   message for it, because LangGraph looks for message objects
+   (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_messages.py). In a subgraph,
+   the values of that graph have it long before those of the root.
 4. Nothing is emitted twice: a whole message of the root graph with a call that the client already has is left to the
    reconciliation.
 5. Of a message that a checkpoint has whole, read beside the stream, no chunk is emitted. A stored message with a tool

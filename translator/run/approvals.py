@@ -1,13 +1,15 @@
-"""The approval of tool calls, as LangChain's middleware asks for it: what an answer looks like, as a JSON schema. Never
-here: whether an answer fits, or what is done with it.
+"""The approval of tool calls, as LangChain's middleware asks for it: the JSON schema of an answer. Whether an answer
+fits, and what is done with it, is decided elsewhere.
 
-| the interrupt's value | is answered with |
+The middleware is `HumanInTheLoopMiddleware` (https://docs.langchain.com/oss/python/langchain/human-in-the-loop).
+
+| the interrupt's value | the answer |
 |---|---|
-| `action_requests` and `review_configs` | `{"decisions": [...]}`, one for each request, in their order |
+| `action_requests` and `review_configs` | `{"decisions": [...]}`, one decision for each request, in the same order |
 | `{"type": "tool_approval", ...}` | one decision |
 
-A decision is an object with a `type`: `approve`, `reject` (and perhaps a `message`), `edit` (and the `edited_action`)
-or `respond` (and a `message`, in place of the tool's result). The review configs say which of them are allowed, by the
+A decision is an object with a `type`: `approve`, `reject` (perhaps with a `message`), `edit` (with the `edited_action`)
+or `respond` (with a `message` that replaces the tool's result). The review configs say which types are allowed, by the
 name of the action. A value of any other form has no schema.
 """
 
@@ -41,11 +43,11 @@ def approval_schema(value: Any) -> Schema | None:
     decisions = decision_schemas(value)
     if decisions is None:
         return None
-    of_each: Schema = {"prefixItems": decisions}
-    if decisions and all(each == decisions[0] for each in decisions):
-        of_each = {"items": decisions[0]}
-    listed = {"type": "array", **of_each, "minItems": len(decisions), "maxItems": len(decisions)}
-    return {"type": "object", "properties": {"decisions": listed}, "required": ["decisions"]}
+    items: Schema = {"prefixItems": decisions}
+    if decisions and all(decision == decisions[0] for decision in decisions):
+        items = {"items": decisions[0]}
+    array = {"type": "array", **items, "minItems": len(decisions), "maxItems": len(decisions)}
+    return {"type": "object", "properties": {"decisions": array}, "required": ["decisions"]}
 
 
 def decision_schemas(value: Any) -> list[Schema] | None:
@@ -66,13 +68,13 @@ def decision_schemas(value: Any) -> list[Schema] | None:
 
 
 def _one_of(allowed: Any) -> Schema:
-    """The schema of a decision of one of these types; of any type if they are unknown."""
+    """The schema of a decision that has one of these types, or any type if they are unknown."""
     if not isinstance(allowed, list | tuple):
         return _ANY
-    types = list(dict.fromkeys(each for each in allowed if isinstance(each, str)))
+    types = list(dict.fromkeys(kind for kind in allowed if isinstance(kind, str)))
     if not types:
         return _ANY
-    decisions = [_decision(each) for each in types]
+    decisions = [_decision(kind) for kind in types]
     return decisions[0] if len(decisions) == 1 else {"oneOf": decisions}
 
 

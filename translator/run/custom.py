@@ -1,15 +1,16 @@
-"""The events for what nodes write to the stream themselves (`get_stream_writer`).
+"""The events for what nodes write to the stream themselves, with `get_stream_writer`
+(https://docs.langchain.com/oss/python/langgraph/streaming).
 
 Rules:
 
-1. An AG-UI `ACTIVITY_SNAPSHOT` or `ACTIVITY_DELTA` passes as itself if it is valid and the client can apply it: its id
-   is not that of another kind of message, and its patch fits the activity, which it does not nest so deeply that no
-   snapshot could have it.
-2. A mapping of just `name` and `value`, or an AG-UI `CUSTOM` event, is `CUSTOM` with that name. Anything else, any
-   other AG-UI event included, is `CUSTOM` with the name `custom` and the payload as its value.
-3. A mapping of just `name`, which is `agui_state`, and `value`, a mapping, is state that a node writes while it runs:
-   values by channel. They are emitted as state, and stay until a node has written their channel or the run ends
-   (`checkpoint/state.py`). A subagent has a state of its own: what it writes is a `CUSTOM` event with its id.
+1. An AG-UI `ACTIVITY_SNAPSHOT` or `ACTIVITY_DELTA` is emitted as it is, if it is valid and the client can apply it.
+   Its id must not belong to another kind of message, its patch must fit the activity, and the patched activity must not
+   be nested so deeply that a snapshot could not hold it.
+2. A mapping of only `name` and `value`, or an AG-UI `CUSTOM` event, becomes `CUSTOM` with that name. Anything else,
+   even another AG-UI event, becomes `CUSTOM` with the name `custom` and the payload as its value.
+3. A mapping of only `name`, which is `agui_state`, and `value`, a mapping of values by channel, is state that a node
+   writes while it runs. The values are emitted as state. They stay until a node has written their channel or the run
+   ends (`checkpoint/state.py`). A subagent has its own state, so what it writes becomes a `CUSTOM` event with its id.
 """
 
 from __future__ import annotations
@@ -34,13 +35,14 @@ STATE: Final = "agui_state"
 
 
 def written_state(value: Any) -> dict[str, Any] | None:
-    """The values by channel that a payload of the `custom` mode, as JSON, writes (rule 3); None: it writes none."""
+    """The values by channel that a payload of the `custom` mode, as JSON, writes (rule 3); None for other payloads."""
     is_state = isinstance(value, dict) and value.keys() == {"name", "value"} and value["name"] == STATE
     return value["value"] if is_state and isinstance(value["value"], dict) else None
 
 
 def custom_event(value: Any, view: ClientView, subagent: str | None) -> Event:
-    """The event for a payload of the `custom` mode, as JSON; `view`: the client's; `subagent`: whose it is."""
+    """The event for a payload of the `custom` mode, as JSON. `view`: what the client has; `subagent`: the id of the
+    subagent that wrote it, if one did."""
     if isinstance(value, dict):
         kind = value.get("type")
         if kind in _ACTIVITIES:
@@ -54,7 +56,7 @@ def custom_event(value: Any, view: ClientView, subagent: str | None) -> Event:
 
 
 def _activity(value: Mapping[str, Any], view: ClientView, subagent: str | None) -> Event | None:
-    """The activity event that a payload is; None if it is not valid, or the client cannot apply it (rule 1)."""
+    """The activity event in a payload; None if it is not valid or the client cannot apply it (rule 1)."""
     event = {key: item for key, item in value.items() if key in _FIELDS and item is not None}
     if subagent is not None:
         event["subagentRunId"] = subagent
@@ -67,14 +69,14 @@ def _activity(value: Mapping[str, Any], view: ClientView, subagent: str | None) 
             content = None if current is None else apply_patch(current.get("content"), event["patch"])
             if event["patch"] and _reach(event["patch"]) > MAX_DEPTH and nesting(content) > MAX_DEPTH:
                 return None
-    except ValueError:  # no event of the protocol, or a patch that is refused
+    except ValueError:  # not an event of the protocol, or a patch that cannot be applied
         return None
     is_of_activity = current is None or current["role"] == "activity"
     return event if is_of_activity and isinstance(content, dict) else None
 
 
 def _reach(patch: list[Event]) -> int:
-    """How deep the values of a patch may lie: one that is moved or copied is not in the patch, and may be of any
-    depth."""
+    """How deeply the values of a patch may be nested. A value that is moved or copied is not in the patch, so it may
+    have any depth."""
     moves = any(item["op"] in ("move", "copy") for item in patch)
     return MAX_DEPTH + 1 if moves else max(item["path"].count("/") + nesting(item.get("value")) for item in patch)

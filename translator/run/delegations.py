@@ -1,14 +1,17 @@
 """The calls of deepagents' `task` tool that wait for their result: which call a subagent runs for. Emits nothing.
 
+The tool is in https://github.com/langchain-ai/deepagents/blob/main/libs/deepagents/deepagents/middleware/subagents.py.
+
 Rules:
 
-1. The calls of a graph are in its own last values: those of the last assistant message, without the answered ones. Call
-   ids are no keys across graphs or turns: models number their calls anew.
-2. A stream that was joined later may have no values of the root: then those of a checkpoint count.
-3. A subagent runs for the call that the `tasks` mode names. Else its input decides: its last human message, also of a
-   subagent that resumes, ends with the call's description. Else its graph's name (`lc_agent_name`) is asked for.
-4. A call has the id that the client knows it by. It has none if the client does not know it (yet): the id is a
-   repetition, or its tool is hidden.
+1. The calls of a graph are in its own last values: they are the calls of the last assistant message that have no result
+   yet. The id of a call is not unique across graphs or turns, because some models start counting again.
+2. A stream that was joined late may lack values of the root graph. Then the values of a checkpoint are used.
+3. A subagent runs for the call that the `tasks` mode names. Without that mode its input decides: the last human message
+   of the input ends with the call's description, even if the subagent resumes. Without an input the name of its graph
+   (`lc_agent_name`) decides.
+4. A delegation has the id by which the client knows the call. It has none if the client does not know the call, or not
+   yet: its id was already taken, or its tool is hidden.
 """
 
 from __future__ import annotations
@@ -30,30 +33,30 @@ class Delegation(NamedTuple):
     """A call of the `task` tool."""
 
     id: str
-    """As the model gave it."""
+    """The id that the model chose."""
     message_id: str
-    """The assistant message that has it."""
+    """The id of the assistant message that has the call."""
     name: str
-    """The subagent that it asks for."""
+    """The subagent that the call asks for."""
     description: str
     client_id: str | None
     """The id that the client knows the call by."""
 
 
 class Delegations:
-    """The unanswered calls of a run's graphs. `view`: the client's messages; `call_of`: gives the id of the call that a
-    tool's task runs, where the `tasks` mode says so."""
+    """The unanswered calls of a run's graphs. `view`: the client's messages; `call_of`: returns the id of the call that
+    a tool's task runs, if the `tasks` mode named it."""
 
     def __init__(self, view: ClientView, options: Options, call_of: Callable[[Namespace], str | None]) -> None:
         self._view = view
         self._key = options.messages_key
         self._call_of = call_of
         self._by_graph: dict[Namespace, list[Any]] = {}
-        """By graph: its last assistant message and the tool results behind it."""
+        """By graph: its last assistant message and the tool results after it."""
 
     def on_values(self, ns: Namespace, channels: Any) -> None:
         """`values` of the graph at `ns` came."""
-        if not ns:  # no graph within the root runs on
+        if not ns:  # every graph within the root has ended
             self._by_graph.clear()
         tail: list[Any] = []
         kind = "tool"
@@ -65,22 +68,22 @@ class Delegations:
         self._by_graph[ns] = tail[::-1] if kind == "ai" else []
 
     def on_checkpoint(self, channels: Any) -> None:
-        """A checkpoint of the root was read beside the stream."""
+        """A checkpoint of the root graph was read during the stream."""
         if () not in self._by_graph:
             self.on_values((), channels)
 
-    def of(self, ns: Namespace, name: Any, given: str | None) -> list[Delegation]:
-        """The calls that the graph at `ns`, which a tool called, may run for.
+    def of(self, ns: Namespace, name: Any, text: str | None) -> list[Delegation]:
+        """The calls that the graph at `ns`, which a tool called, may run for (rule 3).
 
-        `name`: that of the graph; `given`: the text of its input. What is None is unknown.
+        `name`: the name of the graph; `text`: the text of its input. Either is None if it is unknown.
         """
-        known, found = self._call_of(ns), self._unanswered(self._by_graph.get(ns[:-1]))
-        if known is not None:
-            return [each for each in found if known in (each.id, each.client_id)]
-        if given is not None:
-            asked = [each for each in found if given.endswith(each.description)]
-            return [each for each in asked if each.description == given] or asked
-        return [each for each in found if each.name == name]
+        call_id, calls = self._call_of(ns), self._unanswered(self._by_graph.get(ns[:-1]))
+        if call_id is not None:
+            return [call for call in calls if call_id in (call.id, call.client_id)]
+        if text is not None:
+            described = [call for call in calls if text.endswith(call.description)]
+            return [call for call in described if call.description == text] or described
+        return [call for call in calls if call.name == name]
 
     def _unanswered(self, tail: list[Any] | None) -> Iterator[Delegation]:
         """The unanswered calls in the last messages of a graph (rule 1)."""
@@ -97,21 +100,21 @@ class Delegations:
             call_id, args = (call.get("id"), _task_args(call)) if type(call) is dict else (None, None)
             if args is not None and isinstance(call_id, str) and call_id not in answered:
                 names = (call_id, repeated_call_id(message_id, call_id))
-                client_id = next((each for each in known if each in names), None)
+                client_id = next((name for name in known if name in names), None)
                 if client_id in results:
                     continue
                 yield Delegation(call_id, message_id, *args, client_id)
 
     def _results_behind(self, message_id: str) -> set[str]:
-        """The ids of the calls whose results the client has behind a message. In a resumed run no values have those of
-        finished siblings yet."""
-        found: set[str] = set()
+        """The ids of the calls whose results the client has after a message. In a resumed run, the values do not have
+        the results of finished siblings yet."""
+        call_ids: set[str] = set()
         for message in self._view.messages:
             if message["id"] == message_id:
-                found.clear()
+                call_ids.clear()
             elif "toolCallId" in message:
-                found.add(message["toolCallId"])
-        return found
+                call_ids.add(message["toolCallId"])
+        return call_ids
 
 
 def last_input(channels: Any, messages_key: str) -> str | None:
@@ -129,10 +132,11 @@ def _messages(channels: Any, messages_key: str) -> Sequence[Any]:
 
 
 def called_tool(task_input: Any) -> str | None:
-    """The id of the tool call that a task's input is; None for any other input.
+    """The id of the tool call in a task's input; None for any other input.
 
-    LangGraph gives it in a list, or beside the state. Both forms are recognised by their `type` marks: a graph's own
-    state may have the fields of a call.
+    LangGraph passes the call in a list, or together with the state
+    (https://github.com/langchain-ai/langgraph/blob/main/libs/prebuilt/langgraph/prebuilt/tool_node.py). Both forms are
+    recognised by their `type` marks, because a graph's own state may have the fields of a call.
     """
     if type(task_input) in (list, tuple) and len(task_input) == 1:
         task_input = task_input[0]

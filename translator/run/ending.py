@@ -1,16 +1,16 @@
-"""What an ending means: the failure of what is open, the run's result, the terminal event of a run that did not finish,
-the losses in the terminal event. Pure.
+"""What an ending means: the failure of items that are still open, the run's result, the terminal event of a run that
+did not finish, and the number of losses in the terminal event. Pure functions.
 
 `Procedures.end` closes what is open; `Translator.finish` emits the terminal event.
 
 Rules:
 
-1. A run that is cancelled, or whose source is lost, has failed for its open subagents.
-2. The result is the ending's, or else the `structured_response` of the last values.
-3. A run that failed leaves the activity `run_error` too (the option `error_activity`): the client keeps it in the
-   conversation, where `RUN_ERROR` is gone once it is over. One that was cancelled, or whose source was lost, which may
-   well go on, does not.
-4. What the client did not get in the run (`losses`) is counted in the terminal event's metadata: `{"lost": n}`.
+1. If a run is cancelled, or its source is lost, its open subagents have failed.
+2. The result of a run is the ending's result, or else the `structured_response` of the last values.
+3. A run that failed also leaves the activity `run_error` (the option `error_activity`). The client keeps the activity
+   in the conversation, while nothing of `RUN_ERROR` remains there. A run that was cancelled does not leave it, and
+   neither does a run whose source was lost, because that run may well continue.
+4. The terminal event's metadata counts what the client did not get in the run (`losses`): `{"lost": n}`.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from .error_detail import NEUTRAL, Failure, failure
 ERROR: Final = "run_error"
 """The type of the activity that shows why a run failed."""
 LOST: Final = "The connection to the run was lost, and the run may continue."
-"""What the client is told of an ending `Lost`, followed by the reason where the error detail allows it."""
+"""What the client is told about an ending `Lost`. The reason follows if the error detail allows it."""
 
 
 def failure_of(ending: Ending, detail: ErrorDetail) -> Failure | None:
-    """The failure that an ending means for what is still open; None if the run finished."""
+    """The failure of everything that is still open when a run ends; None if the run finished."""
     if isinstance(ending, Finished):
         return None
     if isinstance(ending, Cancelled):
@@ -47,7 +47,7 @@ def failure_of(ending: Ending, detail: ErrorDetail) -> Failure | None:
 
 
 def result_of(ending: Finished, values: Any) -> Any:
-    """The run's result as JSON; `values`: the last of the root."""
+    """The run's result as JSON. `values`: the last values of the root graph."""
     if ending.result is not None:
         return to_json(ending.result)
     return to_json((channels(values) or {}).get("structured_response"))
@@ -61,7 +61,7 @@ def failed(ending: Ending, why: Failure | None, thread_id: str, run_id: str, usa
 
 
 def error_activity(ending: Ending, why: Failure | None, run_id: str, options: Options) -> list[Event]:
-    """The activity that a failed run leaves (rule 3); none after another ending."""
+    """The activity that a failed run leaves (rule 3); empty after any other ending."""
     if why is None or not (options.error_activity and isinstance(ending, Failed)):
         return []
     content = {"runId": run_id, "message": why.message}

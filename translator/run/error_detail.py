@@ -1,6 +1,7 @@
-"""What the client gets of an error, by the level of detail that was chosen. Never raises, whatever the error is.
+"""What the client is told about an error, by the level of detail that was chosen. Nothing here raises, whatever the
+error is.
 
-A platform's error is `{"error": class name, "message": text}`; locally it is the exception itself.
+A platform's error is `{"error": class name, "message": text}`; the error of a local graph is the exception itself.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ SUBAGENT_NEUTRAL: Final = "The subagent failed."
 
 
 class Failure(NamedTuple):
-    """What the client gets of an error."""
+    """What the client is told about an error."""
 
     message: str
     code: str | None = None
@@ -28,7 +29,7 @@ class Failure(NamedTuple):
 
 
 def failure(error: Any, detail: ErrorDetail) -> Failure:
-    """The failure that `error` is: without detail, with its class, its message too, or its traceback as well."""
+    """The failure for an error: a neutral text, or also its class, its message and its traceback, as `detail` says."""
     code = None if detail == "none" else _code(error)
     if detail in ("none", "code"):
         return Failure(NEUTRAL, code)
@@ -39,7 +40,7 @@ def failure(error: Any, detail: ErrorDetail) -> Failure:
 
 
 def failure_of_result(message: Any, detail: ErrorDetail) -> Failure | None:
-    """The failure of a subagent whose call has this result; None unless the result's status is `error`."""
+    """The failure of a subagent whose call has this result; None if the result's status is not `error`."""
     view = fields(message)
     if view.get("status") != "error":
         return None
@@ -51,7 +52,7 @@ def error_event(error: Any, detail: ErrorDetail = "message", *, code: str | None
     """A `RUN_ERROR` event for an error of a run, or around it.
 
     `error`: an exception, a platform's `{"error": class name, "message": text}`, or a text. `detail`: how much of it is
-    revealed, as `Options.error_detail`. `code`: takes the place of the error's own. Never raises.
+    revealed, as in `Options.error_detail`. `code`: replaces the error's own code. Never raises.
     """
     described = failure(error, detail)
     return run_error(described.message, code or described.code, metadata=described.metadata)

@@ -1,18 +1,19 @@
-"""How far a tool is while it runs, as the activity `tool_progress` of its call.
+"""The progress of a tool while it runs, as the activity `tool_progress` of its call.
 
 Rules:
 
-1. A tool writes it to the stream (`get_stream_writer`, the mode `custom`): a mapping of just `name`, which is
-   `agui_tool_progress`, and `value`, a mapping of just `tool_call_id` and `progress`, any value. Or it emits a part of
-   its output (`ToolRuntime.emit_output_delta`, the mode `tools`, which has the id of the call). LangGraph does not say
-   which call wrote anything else.
-2. The content of the activity: `toolCallId` and `toolName`; `status`; `progress`, the value that was written last;
-   `output`, all parts of the output in their order, as far as `result_limit` allows, then `truncated`.
-3. The status is `running` until the call is answered: then `done`, or `failed` where the result's status is an error.
-   Without a result a call is `done` when its superstep has ended, `waiting` when the run has stopped at an interrupt,
-   and `stopped` when the run has failed or was cancelled. `done` and `failed` are final.
-4. A tool that is called again for the same call (a retry, an answered interrupt) begins its output anew.
-5. Of a call that the client does not have, nothing is emitted.
+1. A tool reports its progress in one of two ways. It writes a mapping to the stream (`get_stream_writer`, the mode
+   `custom`): the mapping has only `name`, which is `agui_tool_progress`, and `value`, a mapping of only `tool_call_id`
+   and `progress`, which may have any value. Or it emits a part of its output (`ToolRuntime.emit_output_delta`, the mode
+   `tools`: https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_tools.py), which comes
+   with the id of the call. For anything else that a tool writes, LangGraph does not say which call wrote it.
+2. The activity's content is `toolCallId` and `toolName`; `status`; `progress`, the last value that was written; and
+   `output`, the parts of the output in their order, up to `result_limit`. If there was more, `truncated` follows.
+3. The status is `running` until the call is answered. Then it is `done`, or `failed` if the status of the result is
+   `error`. A call without a result is `done` when its superstep has ended, `waiting` when the run has stopped at an
+   interrupt, and `stopped` when the run has failed or was cancelled. `done` and `failed` are final.
+4. If a tool is run again for the same call (a retry, an answered interrupt), its output starts again.
+5. Nothing is emitted for a call that the client does not have.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ _FINAL: Final = ("done", "failed")
 
 
 class Progress(NamedTuple):
-    """What a tool says of a call: `began` (again, perhaps), a part of its `output`, or its `progress`."""
+    """What a tool reports about a call: that it `began`, perhaps again; a part of its `output`; or its `progress`."""
 
     call_id: str
     kind: Literal["began", "output", "progress"]
@@ -48,7 +49,7 @@ class Progress(NamedTuple):
 
 
 def written_progress(payload: Any) -> Progress | None:
-    """The progress that a payload of the mode `custom`, as JSON, is (rule 1); None: it is none."""
+    """The progress in a payload of the mode `custom`, as JSON (rule 1); None for any other payload."""
     if not isinstance(payload, dict) or payload.keys() != {"name", "value"} or payload["name"] != NAME:
         return None
     value = payload["value"]
@@ -59,7 +60,7 @@ def written_progress(payload: Any) -> Progress | None:
 
 
 def emitted_progress(payload: Any) -> Progress | None:
-    """The progress that a payload of the mode `tools` is; None: it is none."""
+    """The progress in a payload of the mode `tools`; None for any other payload."""
     event = payload.get("event") if isinstance(payload, Mapping) else None
     if event not in ("tool-started", "tool-output-delta") or not isinstance(payload.get("tool_call_id"), str):
         return None
@@ -70,7 +71,7 @@ def emitted_progress(payload: Any) -> Progress | None:
 
 
 class _Call(NamedTuple):
-    """A call whose activity is not final: the graph it was made in, and whose it is."""
+    """A call whose activity is not final: the graph that made it, and the subagent that it belongs to."""
 
     ns: Namespace
     subagent: str | None
@@ -89,7 +90,7 @@ class ToolProgress:
         """By call: the characters of its output so far."""
 
     def on_progress(self, progress: Progress, ns: Namespace, owner: Owner) -> Iterator[Event]:
-        """What a tool says of a call that the graph at `ns` made; `owner`: whose call it is."""
+        """The events for what a tool reports about a call that the graph at `ns` made. `owner`: who made the call."""
         call_id = self._ledger.calls.answered(progress.call_id, owner)
         call = None if call_id is None else self._view.call(call_id)
         if not self._is_on or call_id is None or call is None:
@@ -107,18 +108,18 @@ class ToolProgress:
             yield events.activity_delta(ids.progress_id(call_id), ACTIVITY, patch, owner.tag)
 
     def answered(self, ns: Namespace, call_id: str, *, failed: bool) -> Iterator[Event]:
-        """The graph at `ns` answered a call, of those it made."""
+        """The graph at `ns` answered a call that it made."""
         if call_id in self._running and self._running[call_id].ns == ns:
             yield from self._ended(call_id, "failed" if failed else "done")
 
     def superstep_ended(self, ns: Namespace, *, is_waiting: bool) -> Iterator[Event]:
-        """A superstep of the graph at `ns` ended. `is_waiting`: the run has an interrupt, so that one of its tools may
-        not be done."""
+        """A superstep of the graph at `ns` ended. `is_waiting`: the run has an interrupt, so one of its tools may not
+        be done."""
         if not is_waiting:
             yield from self.end("done", ns)
 
     def end(self, status: Status, ns: Namespace = ()) -> Iterator[Event]:
-        """The calls of the graph at `ns`, and of those within it, run no longer."""
+        """The calls of the graph at `ns`, and of the graphs within it, are no longer running."""
         for call_id in [call_id for call_id, call in self._running.items() if is_within(call.ns, ns)]:
             yield from self._ended(call_id, status)
 
@@ -129,7 +130,7 @@ class ToolProgress:
             yield events.activity_delta(ids.progress_id(call_id), ACTIVITY, patch, call.subagent)
 
     def _patch(self, call_id: str, progress: Progress, content: Event) -> list[Event]:
-        """What changes in the content; `add` also replaces a member."""
+        """The JSON Patch for the content. `add` also replaces a member that exists (RFC 6902, section 4.1)."""
         patch: list[Event] = []
         if content.get("status") != "running":
             patch.append({"op": "add", "path": "/status", "value": "running"})
@@ -149,7 +150,7 @@ class ToolProgress:
         return patch
 
     def _content(self, call_id: str) -> Event | None:
-        """The content of the activity of a call; None: the client has none."""
+        """The content of the activity of a call; None if the client does not have the activity."""
         message = self._view.message(ids.progress_id(call_id))
         content = None if message is None or message.get("activityType") != ACTIVITY else message.get("content")
         return content if isinstance(content, dict) else None

@@ -1,16 +1,17 @@
-"""Node runs as `STEP_STARTED` and `STEP_FINISHED`, balanced under fan-out.
+"""The runs of nodes as `STEP_STARTED` and `STEP_FINISHED`, which stay balanced when nodes run in parallel.
 
 Rules:
 
-1. A step is a node; a node of a subgraph is named by its path, `outer/inner`. A subagent's steps are its own. A hidden
-   subagent, or a graph that a tool calls, has none; a graph has some that a node calls to answer tool calls
-   (`messages/visibility.py`, rule 2).
-2. Without the `tasks` mode a node is known to run when something of it arrives: a message, or a part of its subgraph.
-   A node that streams nothing is known at its end only, from `updates`.
-3. Runs of one node that overlap (`Send`) are one step: the client allows one open step per owner and name.
-4. `updates` of a node ends one of its runs, or, with the `tasks` mode, its result does; cached `updates`, those of a
-   node that ran before, have no result. `values` of its graph ends them all, since they close a superstep. Until then,
-   what a run still streams after its end begins no step.
+1. A step is a run of a node and has the node's name; the name of a node of a subgraph is its path, `outer/inner`. The
+   steps of a subagent carry its id. There are no steps of a hidden subagent or of a graph that a tool calls. A graph
+   that a node calls in order to answer tool calls does have steps (`messages/visibility.py`, rule 2).
+2. Without the `tasks` mode, a node is known to run when something from it arrives: a message, or a part of its
+   subgraph. A node that streams nothing is known only when it ends, from `updates`.
+3. Runs of one node that overlap (`Send`) are one step, because the client allows one open step per owner and name
+   (https://github.com/ag-ui-protocol/ag-ui/blob/main/sdks/typescript/packages/client/src/verify/verify.ts).
+4. `updates` of a node end one of its runs. With the `tasks` mode its result does so instead, unless the `updates` are
+   cached: a node that ran earlier has no result. `values` of the graph close a superstep, so they end all its runs.
+   Until then, a run that still streams after its end does not begin another step.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _Task = tuple[Namespace, str]
 
 
 class Steps:
-    """The open steps of one run. Every method that takes something of the stream returns the events it causes."""
+    """The open steps of one run. Each method that takes something from the stream yields the events that it causes."""
 
     def __init__(self, options: Options, subagents: Subagents) -> None:
         self._on = options.steps
@@ -40,7 +41,7 @@ class Steps:
         self._exact = False
         """Whether the `tasks` mode says where tasks begin and end."""
         self._ended: set[_Task] = set()
-        """The tasks that have ended in supersteps that have not: what they still stream begins no step."""
+        """The tasks that have ended while their superstep has not: what they still stream does not begin a step."""
         self._last: tuple[Namespace, Any] = ((), None)
         """The graph and the task of the last message: more messages of that task change nothing."""
 
@@ -56,15 +57,15 @@ class Steps:
         yield from self._begin(ns, node, str(task))
 
     def on_graph(self, ns: Namespace) -> Iterator[Event]:
-        """A part of the graph at `ns` came: the nodes that run this graph are running."""
+        """A part of the graph at `ns` came, so the nodes around this graph are running."""
         for depth, segment in enumerate(ns):
             node, separator, _ = segment.partition(":")
             if separator:  # the second graph that a node calls has a bare number as its segment
                 yield from self._begin(ns[:depth], node, "|".join(ns[: depth + 1]))
 
     def on_update(self, ns: Namespace, node: str, *, is_cached: bool = False) -> Iterator[Event]:
-        """A task of `node` ended. One that was not known to run is a step that begins and ends here. `is_cached`: it
-        ran before this run, so that the `tasks` mode has its start and no result."""
+        """A task of `node` ended. If it was not known to run, its step begins and ends here. `is_cached`: it ran before
+        this run, so the `tasks` mode has its start but not its result."""
         if self._exact is is_cached:
             yield from self._end(ns, node)
 
@@ -81,7 +82,7 @@ class Steps:
             yield from self._end(ns, node, name)
 
     def end_superstep(self, ns: Namespace) -> Iterator[Event]:
-        """A superstep of the graph at `ns` ended, and with it all runs in it and in the graphs within."""
+        """A superstep of the graph at `ns` ended, and with it all runs of nodes in that graph and the graphs within."""
         self._last = ((), None)
         for step in list(self._running)[::-1]:
             for ended in [task for task in self._running[step] if is_within(task[0], ns)]:

@@ -1,17 +1,19 @@
-"""deepagents' `task` subagents as `SUBAGENT_*`: which namespaces are theirs, whose call began them, how they end.
+"""deepagents' `task` subagents as `SUBAGENT_*`: which namespaces belong to them, which call started them, how they end.
 
 Rules:
 
-1. A subagent is a graph that a tool called `task` runs for a call with the arguments `subagent_type` and `description`.
-   Its namespace ends in the tool's task. An ordinary subgraph is none, nor is a graph or a model that another tool
-   calls.
-2. Which call that is, `delegations` finds. Where several may be meant, the events name none.
-3. It starts before the first event of its graph and ends with its call's result, or with the superstep of the graph
-   that called it. An interrupt inside suspends it. It fails with its call, if the result's status is `error`, and with
-   its run, if that fails or is cancelled.
-4. `attributed`: `SUBAGENT_*` events, and the events of its graph are tagged. `inline`: the events of its graph are the
-   main agent's. `hidden`: there are none. Clients that declare no version may not know subagents: they get no
-   `SUBAGENT_*` events and no steps of subagents (`wire/older_clients.py`).
+1. A subagent is a graph that a tool called `task` runs for a call with the arguments `subagent_type` and `description`
+   (https://github.com/langchain-ai/deepagents/blob/main/libs/deepagents/deepagents/middleware/subagents.py). Its
+   namespace ends in the tool's task. An ordinary subgraph does not count as a subagent, and neither does a graph or a
+   model that another tool calls.
+2. `delegations` finds the call that started a subagent. If several calls are possible, the events do not name one.
+3. A subagent starts before the first event of its graph. It ends with its call's result, or with the superstep of the
+   graph that called it. An interrupt inside it suspends it. It fails with its call, if the result's status is `error`,
+   and with its run, if the run fails or is cancelled.
+4. The option `subagents` decides what is emitted. `attributed`: `SUBAGENT_*` events, and the events of the subagent's
+   graph carry its id. `inline`: the events of its graph look like the main agent's. `hidden`: nothing. Clients that
+   declare no version may not know subagents: they get no `SUBAGENT_*` events and no steps of subagents
+   (`wire/older_clients.py`).
 """
 
 from __future__ import annotations
@@ -33,13 +35,13 @@ from .error_detail import Failure
 
 @dataclass(slots=True)
 class Subagent:
-    """One run of a subagent. Its id is its namespace, which a resumed run has again."""
+    """One run of a subagent. Its id is its namespace, which stays the same when the run is resumed."""
 
     ns: Namespace
     name: str
     parent: Subagent | None
     call: Delegation | None
-    """The call that it runs for; None if that is not certain."""
+    """The call that it runs for; None if the call is not certain."""
     has_ended: bool = False
 
     @property
@@ -77,19 +79,19 @@ class Subagents:
         self._key = options.messages_key
         self._tools = tools
         self._by_ns: dict[Namespace, Subagent] = {}
-        """All of the run: what ended may still be the owner of late parts."""
+        """All subagents of the run: one that has ended may still own parts that come late."""
         self._examined: set[tuple[Namespace, bool]] = set()
         """Namespaces of graphs that tools call, and whether they were examined by their input."""
         self._delegations = Delegations(view, options, tools.call_of)
 
     def of(self, ns: Namespace) -> Subagent | None:
-        """The innermost subagent that the graph at `ns` is, or belongs to."""
+        """The innermost subagent that the graph at `ns` belongs to; the graph may be the subagent itself."""
         if not self._by_ns:
             return None
-        return next((found for depth in range(len(ns), 0, -1) if (found := self._by_ns.get(ns[:depth]))), None)
+        return next((subagent for depth in range(len(ns), 0, -1) if (subagent := self._by_ns.get(ns[:depth]))), None)
 
     def owner(self, ns: Namespace) -> tuple[str | None, int]:
-        """The `subagentRunId` of what happens at `ns`, and how deep that subagent lies."""
+        """The `subagentRunId` of what happens at `ns`, and the depth of that subagent."""
         subagent = self.of(ns)
         return (self.tag(subagent), len(subagent.ns)) if subagent else (None, 0)
 
@@ -98,7 +100,7 @@ class Subagents:
         return subagent.id if subagent is not None and self._is_attributed else None
 
     def is_visible(self, ns: Namespace) -> bool:
-        """Whether events of the graph at `ns` are emitted: not inside a tool, nor of a hidden subagent."""
+        """Whether events of the graph at `ns` are emitted. Those from inside a tool or a hidden subagent are not."""
         if not ns:
             return True
         subagent = self.of(ns)
@@ -116,25 +118,26 @@ class Subagents:
         return subagent is not None and self._options.subagents == "hidden"
 
     def on_message(self, ns: Namespace, metadata: Mapping[str, Any]) -> Iterator[Event]:
-        """A message with this metadata came from the graph at `ns`: the start of its subagent, if it is a new one."""
+        """A message with this metadata came from the graph at `ns`. If that is a new subagent, it starts."""
         if self._is_new(ns, by_input=False):
             yield from self._find(ns, metadata.get("lc_agent_name"), None)
 
     def on_values(self, ns: Namespace, channels: Any) -> Iterator[Event]:
-        """`values` of the graph at `ns` came: the start of its subagent, if it is a new one."""
+        """`values` of the graph at `ns` came. If that is a new subagent, it starts."""
         self._delegations.on_values(ns, channels)
         if self._is_new(ns, by_input=True):
             yield from self._find(ns, None, last_input(channels, self._key))
 
     def on_checkpoint(self, channels: Any) -> None:
-        """A checkpoint of the root was read beside the stream."""
+        """A checkpoint of the root graph was read during the stream."""
         self._delegations.on_checkpoint(channels)
 
     def answered(self, message: Any, call_id: str | None, task: Namespace) -> list[Subagent]:
-        """The subagents that end with a message, if it is a result: of the call `call_id`, returned by `task`.
+        """The subagents that end with a message, if it is the result of a call.
 
-        `call_id`: as the client knows it; None: it does not. Two calls with the same arguments may have been confused;
-        then the result's own task says which subagent ended.
+        `call_id`: the id by which the client knows the call; None if it does not know it. `task`: the task that
+        returned the result. Two calls with the same arguments may have been confused with each other; then the task
+        says which subagent ended.
         """
         running = self.running()
         if not running or kind_of(fields(message)) != "tool":
@@ -145,9 +148,9 @@ class Subagents:
         return [item for item in running if item.ns == task] or asked
 
     def returned(self, ns: Namespace, output: Any) -> list[tuple[Subagent, Any]]:
-        """The subagents that end with a result in the output of a node of the graph at `ns`, each with that result.
+        """The subagents that end with a result in the output of a node of the graph at `ns`, each with its result.
 
-        They have ended already if the stream has the `messages` mode.
+        If the stream has the `messages` mode, they have ended already.
         """
         running = [item for item in self.running() if item.ns[:-1] == ns]
         results = [(fields(message), message) for message in written_messages(output, self._key)] if running else []
@@ -159,13 +162,13 @@ class Subagents:
         ]
 
     def running(self, ns: Namespace = ()) -> list[Subagent]:
-        """The subagents called within the graph at `ns` that have not ended, innermost first."""
+        """The subagents within the graph at `ns` that have not ended, innermost first."""
         running = [item for item in self._by_ns.values() if not item.has_ended]
         below = [item for item in running if item.ns != ns and is_within(item.ns, ns)]
         return sorted(below, key=lambda item: -len(item.ns))
 
     def end(self, subagent: Subagent, interrupt_ids: list[str], failure: Failure | None) -> Iterator[Event]:
-        """Ends a subagent: failed, suspended by interrupts, or done."""
+        """Ends a subagent, which has failed, is suspended by interrupts, or is done."""
         has_ended, subagent.has_ended = subagent.has_ended, True
         if has_ended or not self._is_attributed:
             return
@@ -180,29 +183,28 @@ class Subagents:
         return self._options.subagents == "attributed"
 
     def _is_new(self, ns: Namespace, *, by_input: bool) -> bool:
-        """Whether the graph at `ns` is called by a tool and not examined yet; then it counts as examined."""
+        """Whether a tool called the graph at `ns` and it has not been examined before; from now on it has."""
         key = (ns, by_input)
         if not ns or ns in self._by_ns or key in self._examined or not self._tools.is_called_by_tool(ns):
             return False
         self._examined.add(key)
         return True
 
-    def _find(self, ns: Namespace, name: Any, given: str | None) -> Iterator[Event]:
-        """The start of the subagent that the graph at `ns` is. `name`: its graph's; `given`: the text of its input."""
+    def _find(self, ns: Namespace, name: Any, text: str | None) -> Iterator[Event]:
+        """The start of the subagent at `ns`. `name`: the name of its graph; `text`: the text of its input."""
         taken = {(call.message_id, call.id) for item in self._by_ns.values() if (call := item.call) is not None}
-        found = self._delegations.of(ns, name, given)
-        asking = [call for call in found if (call.message_id, call.id) not in taken]
-        if not asking:
+        calls = [call for call in self._delegations.of(ns, name, text) if (call.message_id, call.id) not in taken]
+        if not calls:
             return
-        call = asking[0]
-        is_certain = len(asking) == 1 or given is not None
+        call = calls[0]
+        is_certain = len(calls) == 1 or text is not None
         self._by_ns[ns] = subagent = Subagent(ns, call.name, self.of(ns[:-1]), call if is_certain else None)
         if self._is_attributed:
             yield _started(subagent)
 
 
 def _started(subagent: Subagent) -> Event:
-    """The event of a subagent's start; it names the call if the client knows it."""
+    """The event of a subagent's start. It names the call if the client knows the call."""
     call, parent = subagent.call, subagent.parent.id if subagent.parent else None
     if call is None:
         return events.subagent_started(subagent.id, subagent.name, None, parent)
