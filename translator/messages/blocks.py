@@ -1,17 +1,21 @@
 """What one content block of a model call becomes: text, tool call, reasoning and other events. `model_calls.py` says
-which call a block belongs to, `visibility.py` whether it is emitted.
+which call a block belongs to, and `visibility.py` whether it is emitted.
 
 Rules
 
-1. One message per model call, one id while it streams. Its text and its tool calls are open until the call ends, a tool
-   call that the provider runs until its result comes, reasoning until text, a tool call or other reasoning comes.
-2. The id is fixed when the first block comes that may be emitted. A message of that id which the client already has is
-   removed then: the checkpoint will put the new one in its place. Another call that still streams a message of that id
-   is suppressed.
-3. The client lets no agent reopen what another opened. Where a subagent's message has the id of another agent's, it
-   gets an id of its own, with its task's name; any other message waits for the checkpoint.
-4. Media, and results of tools that the provider runs, are messages beside it, emitted as they come. Citations and an
-   abnormal finish reason come with the end of the text, which is opened for them if the message has an id.
+1. Each model call is one message, with one id while it streams. Its text and its tool calls are open until the call
+   ends. A tool call that the provider runs is open until its result comes. Reasoning is open until text, a tool call or
+   other reasoning comes.
+2. The id is fixed when the first block that may be emitted comes. If the client already has a message with that id, the
+   message is removed: the checkpoint will bring the new one in its place. If another call is still streaming a message
+   with that id, that call is suppressed.
+3. The client does not let one agent reopen what another one opened
+   (https://github.com/ag-ui-protocol/ag-ui/blob/main/sdks/typescript/packages/client/src/verify/verify.ts). If a
+   subagent's message has the id of another agent's message, it gets a new id, made with the name of its task. Any other
+   message waits for the checkpoint.
+4. Media, and results of tools that the provider runs, become messages of their own, emitted as they come. Citations and
+   an abnormal finish reason come with the end of the text. If the message has an id but no text, its text is opened for
+   them.
 """
 
 from __future__ import annotations
@@ -47,7 +51,7 @@ class BlockEvents:
         losses: Losses,
         remove: Callable[[str], Iterator[Event]],
     ) -> None:
-        """`remove` gives the events that make the client drop a message, if it can be made to."""
+        """`remove` yields the events that make the client drop a message, if the client can be made to."""
         self._view = view
         self._options = options
         self._ledger = ledger
@@ -99,8 +103,8 @@ class BlockEvents:
                 call.next_arguments, call.next_index = events.tool_args(tool.emitted_id, "", tag), last.index
 
     def close(self, call: ModelCall) -> Iterator[Event]:
-        """Closes what the client has open of the call's message. A suppressed one has nothing open: what is open under
-        its id is another's."""
+        """Closes what the client has open of the call's message. A suppressed message has nothing open: if something is
+        open under its id, it belongs to another message."""
         view, tag, message_id = self._view, call.record.owner.tag, call.record.id
         call.next_text = call.next_arguments = None
         if call.record.is_suppressed:
@@ -127,7 +131,7 @@ class BlockEvents:
             yield events.text_end(message_id, metadata, tag)
 
     def close_as_stored(self, call: ModelCall) -> Iterator[Event]:
-        """Closes a call whose message a checkpoint has whole: what is missing at the client comes from there."""
+        """Closes a call whose message a checkpoint has whole. The client gets the rest from the checkpoint."""
         for tool in call.tools.calls:
             tool.is_superseded = True
         yield from self.close(call)
@@ -187,12 +191,12 @@ class BlockEvents:
         )
         if made and not (record.is_suppressed or call.hides_calls):
             yield from call.reasoning.end(view.open_spans)
-            if call.name and message_id not in view.open_texts:  # the only event that carries a name opens the text
+            if call.name and message_id not in view.open_texts:  # only the event that opens a text carries a name
                 yield from self._text(call, "")
             yield from self._predictions.on_fragment(tool, made) if record.owner.writes_state else made
 
     def _emits(self, call: ModelCall, tool: ToolCall) -> bool:
-        """Whether a tool call is emitted; chooses its id."""
+        """Decides whether a tool call is emitted, and chooses its id."""
         why = call.record.reason
         if why is None and call.hides_calls:
             why = Reason.MARKED
@@ -228,7 +232,7 @@ class BlockEvents:
         yield from self._id(call)
         media_id = ids.media_id(call.message_id, call.media)
         call.media += 1
-        if call.record.is_suppressed:  # by `_id`, for this block
+        if call.record.is_suppressed:  # `_id` has just suppressed it
             self._losses.drop("media", media_id, call.record.reason or Reason.HIDDEN)
         elif not self._view.has(media_id):
             self._ledger.emit_beside(call.record, media_id)

@@ -1,26 +1,29 @@
 """Which model call a chunk belongs to, and under which id its message is emitted. Emits nothing.
 
-The id of a chunk is not the id its message has in the checkpoint, nor even the same for all chunks of one call. What is
-measured on langgraph 1.0 to 1.2 (a *run id* is LangChain's `lc_run--…`, a *provider id* any other):
+The id of a chunk may differ from the id of its message in the checkpoint, and the chunks of one call may have different
+ids. A *run id* is made by LangChain and begins with `lc_run--`
+(https://github.com/langchain-ai/langchain/blob/master/libs/core/langchain_core/language_models/chat_models.py); any
+other id is a *provider id*. This was measured on langgraph 1.0 to 1.2:
 
-- ordinary adapters: every chunk, and the checkpoint, have the run id;
-- a provider id on every chunk but the last, empty one: the checkpoint has the provider id;
-- OpenAI's Responses API: an empty first chunk with the provider id, the rest with the run id; the checkpoint has the
-  provider id. In its older output format the provider id comes in the middle;
-- changing provider ids: the checkpoint has the first;
-- a model that calls its callbacks itself: another uuid on every chunk.
+- ordinary adapters: every chunk has the run id, and so has the checkpoint;
+- a provider id on every chunk but the last, which is empty: the checkpoint has the provider id;
+- OpenAI's Responses API: an empty first chunk has the provider id, and the rest have the run id; the checkpoint has the
+  provider id. In the API's older output format the provider id comes in the middle;
+- provider ids that change: the checkpoint has the first one;
+- a model that calls its callbacks itself: every chunk has another uuid.
 
 Rules:
 
-1. A chunk with an id that its task has seen in a call which has not ended belongs to that call (but see rule 2).
-2. Locally all chunks of one call carry the same metadata *object*: that decides, but never for run ids, which are
-   unique. (Who copies the metadata on the way keeps calls apart by run ids alone.)
-3. Otherwise (a platform's JSON): a new run id continues the lone call of its task that has had only an empty chunk with
-   a provider id; a new provider id is another name of the lone call of its task that has only a run id; anything else
-   is a call of its own. Where that is wrong, the root `values` mend it.
-4. A message is emitted under the provider id if that is known when its first content block comes, else under the run
-   id.
-5. A call that has ended takes no more chunks: the same id again is another call.
+1. If a call of the same task has not ended and has had a chunk with the same id, a chunk belongs to that call (but see
+   rule 2).
+2. In a local graph, all chunks of one call carry the same metadata *object*, and that object decides. Run ids are
+   unique, so for them it does not matter. (If someone copies the metadata on the way, only run ids tell calls apart.)
+3. Otherwise (a platform's JSON), a new run id continues a call that has had only an empty chunk with a provider id, and
+   a new provider id is another name for a call that has only a run id, if the task has just one such call. Anything
+   else is a new call. If that is wrong, the `values` of the root graph correct it.
+4. A message is emitted under the provider id if that is known when its first content block comes, and otherwise under
+   the run id.
+5. A call that has ended takes no more chunks: if its id comes again, it is another call.
 """
 
 from __future__ import annotations
@@ -39,17 +42,17 @@ from .reasoning import ReasoningEvents
 from .tool_calls import ToolCalls
 
 _BEGIN: Final = frozenset({"TEXT_MESSAGE_START", "REASONING_MESSAGE_START", "TOOL_CALL_START", "ACTIVITY_SNAPSHOT"})
-"""The events whose metadata begins that of a message or a tool call."""
+"""The events that begin a message or a tool call, and whose metadata becomes that of the item."""
 _RUN_IDS: Final = ("lc_run--", "run--", "lc_")
 
 
 def is_run_id(message_id: str) -> bool:
-    """Whether LangChain made `message_id` from the run of the model call, not the provider."""
+    """Whether LangChain made `message_id` from the run of the model call. Otherwise the provider made it."""
     return message_id.startswith(_RUN_IDS)
 
 
 class ModelCall:
-    """One call of a chat model while it streams. What is known of its message is in `record`, which is the ledger's."""
+    """One call of a chat model while it streams. The ledger's `record` has the facts about its message."""
 
     __slots__ = (
         "citations",
@@ -81,25 +84,26 @@ class ModelCall:
         self.name = name if isinstance(name, str) and name else None
         self.record = Record(owner, self)
         self.parent_call = parent_call
-        """The id of the tool call, as the client knows it, as part of which the call is visible."""
+        """The id of the tool call that this call is shown as a part of, as the client knows it."""
         self.hides_text = self.hides_reasoning = is_hidden(metadata, "messages")
         self.hides_calls = is_hidden(metadata, "tool-calls")
         self.prefix: JsonPrefix | None = None
-        """What reads its text as long as that may be structured output, and is held; None: it is not, or not any
-        more."""
+        """Reads the text while it may be structured output and is therefore held; None if the text is not held, or no
+        longer."""
         self.has_text = False
         """Whether a chunk had text, emitted or not."""
         self.hidden_text: list[str] = []
-        """The text that is not emitted although the call is visible."""
+        """The text that has not been emitted although the call is visible."""
         self.reasoning = ReasoningEvents(owner.tag)
         self.tools = ToolCalls()
         self.citations: list[Any] = []
         self.media = 0
-        """How many media it has had."""
+        """The number of media blocks so far."""
         self.next_text: Event | None = None
-        """The event, without its delta, of a chunk that only has more text; None: what it becomes is not decided."""
+        """The event, without its delta, for a chunk that only has more text; None if the shorter path must not be
+        taken."""
         self.next_arguments: Event | None = None
-        """The same of a chunk that only has more arguments of the tool call at `next_index`."""
+        """The same for a chunk that only has more arguments of the tool call at `next_index`."""
         self.next_index: Key = None
         self.finish: str | None = None
         """The finish reason, if it is not an ordinary one and has not been emitted."""
@@ -116,8 +120,8 @@ class ModelCall:
         return self.hides_text or (self.prefix is not None and bool(self.hidden_text))
 
     def released(self, text: str) -> str:
-        """What is to be emitted of its text when this comes: this; nothing, while the text is withheld; or all that was
-        held, if this cannot continue JSON."""
+        """The text to emit when `text` comes: `text` itself; nothing, while the call's text is withheld; or everything
+        that was held, if `text` cannot continue JSON."""
         if self.hides_text or self.prefix is not None:
             self.hidden_text.append(text)
         if self.hides_text or (self.prefix is not None and self.prefix.continues(text)):
@@ -128,7 +132,7 @@ class ModelCall:
         return text
 
     def part_of_tool(self, made: Iterable[Event]) -> Iterable[Event]:
-        """The events of the call. Those that begin an item name the tool call that it is visible as a part of."""
+        """The events of the call. Those that begin an item name the tool call that the item is shown as a part of."""
         return made if self.parent_call is None else map(self._with_parent, made)
 
     def _with_parent(self, event: Event) -> Event:
@@ -138,12 +142,12 @@ class ModelCall:
 
     @property
     def has_begun(self) -> bool:
-        """Whether a chunk had content that fixes the id, or text."""
+        """Whether a chunk had text, or other content that fixes the id."""
         return self.has_text or self.record.id is not None
 
     def text(self, view: ClientView) -> str:
-        """The text of the call so far: what is withheld, or what the client has under its id. "" if the client has no
-        such message, as of a call that was suppressed before it was emitted."""
+        """The text of the call so far: what is withheld, or what the client has under its id. Empty if the client does
+        not have the message, for example because the call was suppressed before anything was emitted."""
         if self.withholds_text:
             return "".join(self.hidden_text)
         message = None if self.record.id is None else view.message(self.record.id)
@@ -156,7 +160,7 @@ class ModelCall:
         return path[:-1] == ns and path[-1].partition(":")[0] == node
 
     def begins(self, message: Mapping[str, Any], view: ClientView) -> bool:
-        """Whether an AG-UI message begins with what has come of this call, or is that."""
+        """Whether an AG-UI message begins with what this call has streamed so far, or equals it."""
         ids = [call["id"] for call in message.get("toolCalls", ())]
         content = message.get("content") or ""
         if not isinstance(content, str) or ids[: len(self.tools.ids)] != self.tools.ids:
@@ -165,14 +169,14 @@ class ModelCall:
 
 
 class ModelCalls:
-    """The model calls since the last reconciliation, found by the ids (which the ledger has) and metadata of their
-    chunks."""
+    """The model calls since the last reconciliation. A call is found by the metadata of its chunks and by their ids,
+    which the ledger has."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._by_task: dict[str, list[ModelCall]] = {}
         self._live: list[ModelCall] = []
-        """All that have not ended, and perhaps some that have: `unfinished` removes these."""
+        """All calls that have not ended, and perhaps some that have; `unfinished` removes those."""
 
     def __iter__(self) -> Iterator[ModelCall]:
         return (call for calls in self._by_task.values() for call in calls)
@@ -180,7 +184,7 @@ class ModelCalls:
     def of_chunk(self, message_id: str, metadata: Mapping[str, Any], *, live: bool) -> ModelCall | None:
         """The call that a chunk continues, or None if it begins one. The call takes the id.
 
-        `live`: the chunk is an object of this process, so that its metadata object identifies the call.
+        `live`: the chunk is an object of this process, so its metadata object identifies the call.
         """
         task = task_of(metadata)
         record = self._ledger.of_stream_id(task, message_id)
@@ -199,7 +203,7 @@ class ModelCalls:
     def begin(
         self, message_id: str, metadata: Mapping[str, Any], owner: Owner, parent_call: str | None = None
     ) -> ModelCall:
-        """A new call. `parent_call`: the tool call that it is visible as a part of."""
+        """A new call. `parent_call`: the tool call that it is shown as a part of."""
         call = ModelCall(task_of(metadata), metadata, owner, parent_call)
         self._by_task.setdefault(call.task, []).append(call)
         self._live.append(call)
@@ -207,7 +211,7 @@ class ModelCalls:
         return call
 
     def copied(self, task: str, text: str, call_ids: list[str], view: ClientView) -> ModelCall | None:
-        """The only call of `task`, or of a graph that it runs, with just this text and these tool calls."""
+        """The only call of `task`, or of a graph that it runs, with exactly this text and these tool calls."""
         if not (text or call_ids):
             return None
         within = f"{task}|"
@@ -244,10 +248,12 @@ class ModelCalls:
 
 
 def is_hidden(metadata: Mapping[str, Any], what: str) -> bool:
-    """Whether the metadata of a call asks to hide its `messages` or its `tool-calls`, as in `ag-ui-langgraph`."""
+    """Whether the metadata of a call asks to hide its `messages` or its `tool-calls`. The keys are those of
+    `ag-ui-langgraph` and of CopilotKit's `copilotkit_customize_config`
+    (https://github.com/CopilotKit/CopilotKit/blob/main/sdk-python/copilotkit/langgraph.py)."""
     return any(metadata.get(f"{prefix}emit-{what}") is False for prefix in ("", "copilotkit:"))
 
 
 def task_of(metadata: Mapping[str, Any]) -> str:
-    """The task a message comes from, as LangGraph names it in the message's metadata."""
+    """The task that a message comes from, as LangGraph names it in the message's metadata."""
     return str(metadata.get("langgraph_checkpoint_ns", ""))

@@ -1,14 +1,15 @@
-"""Tool arguments that are state being written, emitted as state while they stream. The true value comes with `values`.
+"""Tool arguments that will become state, emitted as state while they stream. The true value comes with `values`.
 
 Rules:
 
-1. What is predicted comes from the options and from the metadata of a model call: `predict_state`, as in
-   `ag-ui-langgraph`, and CopilotKit's key for the same (`copilotkit_customize_config` sets it). Only calls of the run
-   itself are predicted, which has this state (`Owner.writes_state`).
-2. Before a predicted call starts, the custom event `PredictState` names the predictions, once per call: CopilotKit's
-   client then predicts by itself from the arguments.
+1. Predictions come from the options and from the metadata of a model call: `predict_state`, as in `ag-ui-langgraph`,
+   and the key that CopilotKit's `copilotkit_customize_config` sets
+   (https://github.com/CopilotKit/CopilotKit/blob/main/sdk-python/copilotkit/langgraph.py). Only calls of the run itself
+   are predicted, because a subagent has its own state (`Owner.writes_state`).
+2. Before a predicted call starts, the custom event `PredictState` names the predictions, once per call. CopilotKit's
+   client then predicts the state itself from the arguments.
 3. The value so far is emitted as `STATE_DELTA` each time the arguments have grown by a half, and once when they are
-   whole: JSON Patch cannot append to a string, so that a delta per token would be quadratic.
+   whole. JSON Patch (RFC 6902) cannot append to a string, so the cost of a delta per token would be quadratic.
 4. A predicted value stays until the last call that predicted it is answered. `checkpoint/state.py` says what else ends
    it.
 """
@@ -35,7 +36,7 @@ _GROWTH: Final = 1.5
 
 
 class Predictions:
-    """The predictions of one run. `view` has the arguments so far, `write` makes the event of a predicted value, and
+    """The predictions of one run. `view` has the arguments so far, `write` makes the event for a predicted value, and
     `release` ends predictions."""
 
     def __init__(
@@ -50,27 +51,27 @@ class Predictions:
         self._write = write
         self._release = release
         self._predictors: dict[str, str] = {}
-        """By state channel: the call that predicted it last."""
+        """By state channel: the last call that predicted it."""
         self._known = list(options.predict_state)
         self._next: dict[str, float] = {}
 
     def begin(self, metadata: Mapping[str, Any]) -> None:
         """A model call began: its metadata may ask for predictions."""
-        given = [metadata.get(key) for key in _KEYS]
-        for item in (item for items in given if isinstance(items, list | tuple) for item in items):
+        requests = [metadata.get(key) for key in _KEYS]
+        for item in (item for items in requests if isinstance(items, list | tuple) for item in items):
             try:
-                found = _PREDICTION.validate_python(item)
-            except Exception:  # not a prediction: whatever stands in a call's metadata must not end a stream
+                prediction = _PREDICTION.validate_python(item)
+            except Exception:  # not a prediction: nothing in a call's metadata may end a stream
                 continue
-            if found not in self._known:
-                self._known.append(found)
+            if prediction not in self._known:
+                self._known.append(prediction)
 
     def predicts(self, call: ToolCall) -> bool:
         """Whether state is predicted from the arguments of a call."""
         return any(item.tool == call.name for item in self._known)
 
     def on_fragment(self, call: ToolCall, fragment: list[Event]) -> Iterator[Event]:
-        """The events of a tool call's fragment, with what is predicted from it."""
+        """The events of a tool call's fragment, and those of the state that is predicted from it."""
         mine = [item for item in self._known if item.tool == call.name] if self._known else []
         if mine and fragment[0]["type"] == "TOOL_CALL_START":
             yield events.custom("PredictState", [_named(item) for item in mine])
@@ -79,7 +80,7 @@ class Predictions:
             yield from self._grown(call, mine)
 
     def on_end(self, call: ToolCall) -> Iterator[Event]:
-        """The events of what is predicted from the whole arguments."""
+        """The events of the state that is predicted from the whole arguments."""
         mine = [item for item in self._known if item.tool == call.name] if self._known else []
         if mine and call.is_emitted:
             self._next[call.emitted_id] = 0
@@ -99,11 +100,11 @@ class Predictions:
         args = read_partial(emitted["function"]["arguments"]) if emitted is not None else None
         if not isinstance(args, dict):
             return
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for item in predictions:
             if item.tool_argument is None or item.tool_argument in args:
-                found[item.state_key] = args if item.tool_argument is None else args[item.tool_argument]
-        for name, value in found.items():  # one event for each channel: its delta is made against the client's state
+                values[item.state_key] = args if item.tool_argument is None else args[item.tool_argument]
+        for name, value in values.items():  # one event per channel: its delta is made against the client's state
             event = self._write(name, to_json(value))
             self._predictors[name] = call.id or call.emitted_id
             if event is not None:

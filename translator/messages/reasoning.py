@@ -1,13 +1,13 @@
 """The reasoning of one streaming message: fragments in, `REASONING_*` events out. `content.reasoning` says which
-fragments are one block, and where its parts are set apart.
+fragments form one block, and how the parts of a block are separated.
 
 Rules
 
-1. One block of a provider is one span with one message in it; both have the provider's id, or `{message
-   id}-reasoning-{n}`.
-2. A block is emitted from its first text or encrypted value on; one with neither is not emitted.
-3. Another block, text or a tool call closes it: reasoning stands before the answer it belongs to. More of it opens it
-   again; the client appends.
+1. One block of a provider becomes one span with one message in it. Both have the provider's id, or
+   `{message id}-reasoning-{n}` if there is none.
+2. A block is emitted from its first text or encrypted value on. A block with neither is not emitted.
+3. Another block, text or a tool call closes the block, because reasoning comes before the answer it belongs to. If more
+   of the block comes, it is opened again, and the client appends.
 4. A block that the client had before this message is not emitted again.
 """
 
@@ -30,7 +30,7 @@ class ReasoningEvents:
         self._tag = tag
         self._blocks = ReasoningBlocks()
         self._ids: dict[int, str | None] = {}
-        """By ordinal of a block: the id that it is emitted under; None: the client had it before."""
+        """By ordinal of a block: the id that it is emitted under; None if the client had it before."""
         self._current: str | None = None
         """The block that was opened last."""
 
@@ -42,8 +42,8 @@ class ReasoningEvents:
         opened: Container[str],
         begin: Callable[[str], None],
     ) -> list[Event]:
-        """The events for a fragment. `is_on_client` says whether the client has a message, `opened` has the ids of the
-        spans that it has open, and `begin` is called with the id of each new block."""
+        """The events for a fragment. `is_on_client`: says whether the client has a message. `opened`: the ids of the
+        spans that the client has open. `begin`: called with the id of each new block."""
         placed = self._blocks.place(block)
         if not placed.delta and placed.encrypted is None:
             return []

@@ -1,33 +1,37 @@
 """Messages of the `messages` mode: which of them are emitted while they stream, and from which chunk on.
 
-What one content block becomes is in `blocks.py`, which call a chunk belongs to in `model_calls.py`, what is visible in
-`visibility.py`; what the checkpoint has is reconciled in `checkpoint/messages.py`.
+`blocks.py` says what one content block becomes, `model_calls.py` which call a chunk belongs to, and `visibility.py`
+what is visible. `checkpoint/messages.py` reconciles the messages with the checkpoint.
 
 Rules
 
-1. A chunk is emitted by the call of `feed` that brought it. Only the arguments of a tool call wait until its name is
-   known, and citations and an abnormal finish reason until the message ends. The chunk that ends a model call is marked
-   (`chunk_position`). A model call that fails has no such chunk, nor has one of `ChatMessageChunk`s: it is closed when
-   its superstep or the run ends.
-2. A message that came whole is emitted whole, unless the client has it or a call of the same task, or of a graph that
-   the task runs, has streamed just that: nodes copy and rename what a model streamed. The streamed text stays until the
-   values have the copy; then one snapshot puts the copy in its place. Clients know a message by its id
-   (`@ag-ui/client`'s merge of a snapshot, and React's keys in CopilotKit), so that it is another one to them: only a
-   node that keeps the id keeps the message.
+1. A chunk is emitted by the call of `feed` that brought it. Only the arguments of a tool call wait, until its name is
+   known, and citations and an abnormal finish reason, until the message ends. The chunk that ends a model call has a
+   mark (`chunk_position`:
+   https://github.com/langchain-ai/langchain/blob/master/libs/core/langchain_core/messages/ai.py). A model call that
+   fails does not have such a chunk, and neither does a call that streams `ChatMessageChunk`s. Those are closed when
+   their superstep or the run ends.
+2. A message that came whole is emitted whole, unless the client has it, or a call of the same task or of a graph that
+   the task runs has streamed the same content: nodes copy and rename what a model streamed. The streamed text stays
+   until the values have the copy; then one snapshot replaces it with the copy. Clients recognise a message by its id
+   (`@ag-ui/client` when it merges a snapshot, CopilotKit in its React keys), so the copy is another message to them. A
+   node has to keep the id if the message is to stay the same.
 3. A tool result is emitted when it comes, under the id that it is stored under, unless the client has it or cannot
    know which message's call it answers (`calls.py`). If a node returns a result as a dictionary, the stream has no
    message for it, because LangGraph looks for message objects
    (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_messages.py). In a subgraph,
    the values of that graph have it long before those of the root.
-4. Nothing is emitted twice: a whole message of the root graph with a call that the client already has is left to the
-   reconciliation.
-5. Of a message that a checkpoint has whole, read beside the stream, no chunk is emitted. A stored message with a tool
-   call that was emitted is its message, whatever else the two have: a node may rename, edit or join what streamed.
-6. A chunk is late if its model call has not ended when the superstep in which it began is reconciled. No more of that
-   call is emitted: its record is suppressed (`on_superstep_end`), and `blocks.py` emits nothing of a suppressed record.
-   After a model call has ended, a chunk with its id begins another one: models use an id again.
-7. What a node returned may be older than the run: a function (`@entrypoint`) gives all that it keeps, and has no values
-   before. A client of which it is not known what it has would append such a text to its own copy: it is not emitted.
+4. Nothing is emitted twice: if a whole message of the root graph has a call that the client already has, the message is
+   left to the reconciliation.
+5. If a checkpoint that was read during the stream has a message whole, no more of its chunks are emitted. A stored
+   message with a tool call that was emitted is the message of that call, even if the rest differs: a node may rename,
+   edit or join what was streamed.
+6. A chunk is late if its model call has not ended when the superstep in which it began is reconciled. Nothing more of
+   that call is emitted: its record is suppressed (`on_superstep_end`), and `blocks.py` emits nothing of a suppressed
+   record. After a model call has ended, a chunk with its id begins another call, because models reuse ids.
+7. What a node returned may be older than the run: a function (`@entrypoint`) returns everything that it keeps, and
+   there are no values before its result. If it is unknown what the client has, such a text is not emitted, because the
+   client would append it to its own copy.
 """
 
 from __future__ import annotations
@@ -60,11 +64,11 @@ from .usage import Usage
 from .visibility import VisibilityRules, node_of
 
 _SHORT = 4096
-"""Characters of a text that surely fits into one frame."""
+"""The length of a text, in characters, that certainly fits into one frame."""
 
 
 class MessageStream:
-    """The messages that models and tools of one run say while they say them."""
+    """The messages of the models and tools of one run, while they stream."""
 
     def __init__(
         self,
@@ -87,10 +91,11 @@ class MessageStream:
         self._blocks = BlockEvents(view, options, ledger, predictions, losses, remove)
 
     def next_delta(self, message: Any, metadata: Any) -> Event | None:
-        """The event of a chunk that only continues what its message has open, applied to the view; None for any other.
+        """The event for a chunk that only continues what its message has open, already applied to the view; None for
+        any other chunk.
 
-        The one path that must be fast: messages may be objects of this process or a platform's JSON. May raise for
-        what is no message: `on_message` reads those.
+        Every token takes this path, so it must be fast. A message may be an object of this process or a platform's
+        JSON. For anything else this may raise, and `on_message` reads it instead.
         """
         kind = type(message)
         if kind is AIMessageChunk:
@@ -142,15 +147,15 @@ class MessageStream:
             yield from self.on_whole(ns, message, metadata, owner)
 
     def answered(self, message: Any, owner: Owner) -> str | None:
-        """The emitted id of the call that a message answers; None if it is no result, or one that is not emitted."""
+        """The emitted id of the call that a message answers; None if it is not a result, or not an emitted one."""
         view = fields(message)
         return self._ledger.calls.answered(str(view.get("tool_call_id")), owner) if kind_of(view) == "tool" else None
 
     def on_whole(
         self, ns: Namespace, message: Any, metadata: Mapping[str, Any], owner: Owner, *, is_replayed: bool = False
     ) -> Iterator[Event]:
-        """The events of an assistant message or a tool result that came whole (rules 2 to 4). `is_replayed`: an earlier
-        run has counted its usage."""
+        """The events of an assistant message or a tool result that came whole (rules 2 to 4). `is_replayed`: it comes
+        from an earlier run, which has counted its usage."""
         view, client = fields(message), self._view
         message_id = view.get("id")
         if not isinstance(message_id, str) or not message_id:
@@ -189,7 +194,7 @@ class MessageStream:
         yield from call.part_of_tool(made_events)
 
     def results_in(self, messages: Any, owner: Owner) -> Iterator[Any]:
-        """The results at the end of a graph's messages whose calls the client has without one (rule 3)."""
+        """The results at the end of a graph's messages that answer calls which the client still has open (rule 3)."""
         for message in reversed(messages if type(messages) in (list, tuple) else ()):
             view = fields(message)
             if kind_of(view) != "tool":
@@ -198,13 +203,13 @@ class MessageStream:
                 yield message
 
     def _awaits(self, call_id: str | None) -> bool:
-        """Whether the client has this call, and no result of it."""
+        """Whether the client has this call but not its result."""
         if call_id is None or self._view.message_of_call(call_id) is None:
             return False
         return not any(message.get("toolCallId") == call_id for message in self._view.messages)
 
     def on_node_output(self, ns: Namespace, node: str, output: Any) -> None:
-        """A node returned its output. A node that returns a message of its own model is no tool node."""
+        """A node returned its output. A node that returns a message of its own model is not a tool node."""
         if not self._visibility.runs_tools(ns, node):
             return
         stored = {fields(message).get("id") for message in written_messages(output, self._options.messages_key)}
@@ -214,8 +219,8 @@ class MessageStream:
                 return
 
     def on_checkpoint(self, stored: Mapping[str, Event]) -> Generator[Event, None, Overlap]:
-        """A checkpoint was read beside the stream: closes the messages that it has whole (rule 5). `stored`: its
-        messages by id."""
+        """A checkpoint was read during the stream: closes the messages that it has whole (rule 5). `stored`: the
+        checkpoint's messages, by id."""
         self._ledger.on_checkpoint(stored)
         overlap = Overlap(set(), set())
         of_call = {tool["id"]: message for message in stored.values() for tool in message.get("toolCalls", ())}
@@ -237,8 +242,8 @@ class MessageStream:
         return overlap
 
     def on_superstep_end(self, is_compared: bool) -> None:
-        """A superstep of the root graph ended; `is_compared`: its messages were compared with the stored ones. Then
-        no more is emitted of what began in it."""
+        """A superstep of the root graph ended. `is_compared`: its messages were compared with the stored ones; then
+        nothing more is emitted of messages that began in it."""
         self._ledger.latest.clear()
         if is_compared:
             for call in self._calls.unfinished():
@@ -248,34 +253,36 @@ class MessageStream:
         self._calls.forget()
 
     def close(self, ns: Namespace = ()) -> Iterator[Event]:
-        """Closes what is open in the graph at `ns` and within it (rule 1)."""
+        """Closes the messages that are open in the graph at `ns` and in the graphs within it (rule 1)."""
         for call in self._calls.unfinished():
             if not ns or is_within(tuple(call.task.split("|")[:-1]), ns):
                 yield from self._blocks.close(call)
 
     def stop(self) -> None:
-        """The run has failed: no chunk takes the shorter way any more (`Translator.feed` ignores the parts that
-        follow)."""
+        """The run has failed: chunks no longer take the shorter path, and `Translator.feed` ignores the parts that
+        follow."""
         self._ledger.latest.clear()
 
     def _was_saved(self, call: ModelCall) -> bool:
-        """Whether the client has the text of a call from a checkpoint that was held to the end."""
+        """Whether the text of a call was held to its end, and the client then got it from a checkpoint."""
         if call.prefix is None or not call.hidden_text:
             return False
         return any((self._view.message(name) or {}).get("content") for name in call.record.names)
 
     def _is_new(self, view: Mapping[str, Any], kind: str, metadata: Mapping[str, Any]) -> bool:
-        """Whether a message is certainly of this run: of its models, or the result of a call of theirs."""
+        """Whether a message certainly belongs to this run: one of its models said it, or it answers one of their
+        calls."""
         if kind == "tool":
             return self._view.message_of_call(str(view.get("tool_call_id"))) is not None
         return is_chunk(view) or not metadata or _names_model(metadata)
 
     def _is_reused(self, message_id: str, record: Record) -> bool:
-        """Whether another message streams under the id by now."""
+        """Whether another message is streaming under the id by now."""
         return self._ledger.streaming(message_id) not in (None, record)
 
     def _copy(self, call: ModelCall, stored: Mapping[str, Event]) -> Event | None:
-        """The only message new to the client that begins with what has come of a call: nodes and providers rename."""
+        """The only stored message, new to the client, that begins with what a call has streamed so far: nodes and
+        providers rename messages. None if there are several, or none."""
         if not (call.has_text or call.tools.ids):
             return None
         new = [item for item in stored.values() if item["role"] == "assistant" and not self._view.has(item["id"])]
@@ -292,8 +299,8 @@ class MessageStream:
         *,
         live: bool,
     ) -> Iterator[Event]:
-        """The events of a chunk. `role`: the role of a `ChatMessageChunk` that is not AG-UI's, which names the
-        message."""
+        """The events of a chunk. `role`: the role of a `ChatMessageChunk` that AG-UI does not have; it becomes the name
+        of the message."""
         message_id = view.get("id")
         if not isinstance(message_id, str):
             message_id = ""
@@ -315,7 +322,7 @@ class MessageStream:
         if view.get("chunk_position") == "last":
             yield from self._blocks.close(call)
             self._ledger.close(record)
-        elif not self._options.raw_events:  # with these, a part has two events
+        elif not self._options.raw_events:  # with raw events a chunk becomes two events, and the shorter path makes one
             self._ledger.latest[message_id] = record
             self._blocks.prepare(call, blocks[-1] if blocks else None)
 
@@ -342,7 +349,7 @@ class MessageStream:
         return call
 
     def _emits_calls(self, call: ModelCall, message: Mapping[str, Any]) -> bool:
-        """Chooses the ids of a whole message's calls; whether all of them can be emitted."""
+        """Chooses the ids of the calls of a whole message; returns whether all of them can be emitted."""
         emitted = True
         for item in message.get("toolCalls", ()):
             call_id = self._ledger.calls.emit(item["id"], call.message_id, call.record.owner)
@@ -362,7 +369,7 @@ class MessageStream:
 
 
 def _names_model(metadata: Mapping[str, Any]) -> bool:
-    """Whether the metadata is a model call's. A sum of chunks that a node returned names no model."""
+    """Whether the metadata belongs to a model call. The metadata of a message that a node returned names no model."""
     return "ls_provider" in metadata or "ls_model_type" in metadata
 
 

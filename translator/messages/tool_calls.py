@@ -2,14 +2,15 @@
 
 Rules
 
-1. A fragment belongs to the call at its index; another id at the same index begins another call.
-2. A fragment without index begins a call if it has an id not seen or only a name. Otherwise it continues the last one.
-3. A call is emitted once its name is known; arguments that came before are emitted with it.
-4. A call without id gets `{message id}-call-{n}`, as its stored message does.
-5. A call that the client already has is not emitted again under its id: its arguments would be appended to those it
-   has. `calls.py` says under which other id it is emitted, if any.
+1. A fragment belongs to the call at its index, but a new id at the same index begins another call.
+2. A fragment without an index begins a call if its id is new, or if it has a name and no id. Otherwise it continues the
+   last call.
+3. A call is emitted once its name is known; arguments that came before the name are emitted with it.
+4. A call without an id gets the id `{message id}-call-{n}`, as it does in its stored message.
+5. A call that the client already has is not emitted again under its id, because the client would append its arguments
+   to those it has. `calls.py` says under which other id it is emitted, if any.
 6. A call that ends without arguments has the arguments `{}`.
-7. All calls of a message end with the message: providers interleave their arguments.
+7. All calls of a message end with the message, because providers interleave the arguments of several calls.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from ..wire import events, ids
 from ..wire.events import Event
 
 Slot = tuple[bool, Key]
-"""Where a provider keeps a call: its index, apart for calls that the provider runs itself."""
+"""Where a provider keeps a call: whether the provider runs it itself, and its index."""
 
 
 @dataclass(slots=True)
@@ -33,15 +34,15 @@ class ToolCall:
     emitted_id: str
     name: str | None = None
     early_args: list[str] = field(default_factory=list)
-    """Arguments that came before it was decided if the call is emitted."""
+    """Arguments that came before it was decided whether the call is emitted."""
     size: int = 0
-    """Characters of the arguments so far."""
+    """The number of characters of the arguments so far."""
     has_begun: bool = False
-    """Whether it is decided if the call is emitted."""
+    """Whether it has been decided if the call is emitted."""
     is_emitted: bool = False
-    """False for hidden calls, and for those that the client has from elsewhere."""
+    """False for hidden calls, and for calls that the client has from elsewhere."""
     is_superseded: bool = False
-    """Whether its message is stored whole: missing arguments are not made up."""
+    """Whether a checkpoint has its message whole: then rule 6 does not apply."""
     server: bool = False
     """Whether the provider runs the tool itself."""
 
@@ -66,7 +67,7 @@ class ToolCalls:
         return [call.emitted_id for call in self.calls if call.is_emitted]
 
     def find(self, block: ToolCallBlock, message_id: str) -> ToolCall:
-        """The call that a fragment belongs to, new if it begins one (rules 1 and 2)."""
+        """The call that a fragment belongs to. It is a new one if the fragment begins it (rules 1 and 2)."""
         slot = (block.server, block.index)
         call = self._without_index(block) if block.index is None else self._slots.get(slot)
         if call is None or (block.id and call.id and call.id != block.id):
@@ -80,11 +81,11 @@ class ToolCalls:
         return call
 
     def at(self, index: Key) -> ToolCall | None:
-        """The call at an index, which the provider does not run itself."""
+        """The call at an index, among those that the provider does not run itself."""
         return self._slots.get((False, index))
 
     def of_result(self, call_id: str) -> ToolCall | None:
-        """The provider-run call that a result answers; without id it is the latest."""
+        """The provider-run call that a result answers. A result without an id answers the latest call."""
         calls = [call for call in self.calls if call.server and call_id in ("", call.id)]
         return calls[-1] if calls else None
 
@@ -97,8 +98,8 @@ class ToolCalls:
 def fragment(
     call: ToolCall, args: str, parent: str, tag: str | None, begin: Callable[[ToolCall], bool], opened: Container[str]
 ) -> list[Event]:
-    """The events for a fragment of `call`. `begin` is asked once, at its start, whether the call is emitted; `opened`
-    has the ids of the calls that the client has open."""
+    """The events for a fragment of `call`. `begin` is called once, at the start of the call, and says whether the call
+    is emitted. `opened`: the ids of the calls that the client has open."""
     call.size += len(args)
     if not call.has_begun:
         call.early_args.append(args)

@@ -1,7 +1,8 @@
 """Token usage, counted once per model call and summed per provider and model. It is emitted with the terminal event.
 
-LangChain's `UsageMetadata` of a streamed message comes whole on one chunk or as differences over several: they add up.
-Hidden calls count too.
+LangChain's `UsageMetadata` of a streamed message comes whole on one chunk, or in parts on several chunks, which add up
+(`add_usage` in https://github.com/langchain-ai/langchain/blob/master/libs/core/langchain_core/messages/ai.py). Hidden
+calls count too.
 """
 
 from __future__ import annotations

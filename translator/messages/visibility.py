@@ -2,36 +2,41 @@
 
 Rules
 
-1. What a model says to a middleware (a summary: `lc_source`, whatever carries `lc_internal_call`, and the hooks of
-   LangGraph's `create_react_agent`, which are nodes with fixed names), inside a tool, or with a tag that asks not to
-   stream it, is hidden.
-2. A task runs a tool if its input is a tool call (the `tasks` mode says so), or if its node runs tools: one that is
-   called `tools`, or that has answered a call which another node of its graph made in this run. A node that answers its
-   own calls (structured output, a hand-off, a loop in one node) is not taken for a tool node by that. A node that
-   returns its model's message is never one: that message is part of the conversation.
-   A graph is called by a tool if a task that runs a tool calls it, or a task that began while calls of other nodes of
-   its graph waited for their results. The latter is decided when the first part of the graph comes, so that the rounds
-   of a node that answers calls by running a graph are alike, from the first on
-   (https://github.com/langchain-ai/open_deep_research, `supervisor_tools`). Its steps are visible, and what is said in
-   it is not. It is not said of what such a node's own model says: that may be the answer.
-3. A node belongs to one run of one graph, its namespace: many agents have nodes of the same names.
-4. The option `visibility`, and after it the key `agui_visibility` of a call's metadata, replace rule 1: `stream`,
-   `hide` or `tool`. A call that neither of them names falls under rule 1, and so does `tool` outside tools. A function
-   of the option that raises, or returns anything else, hides the call, with a log line; a mark that is anything else is
-   ignored, with a log line.
-5. `tool` emits what a model says inside a tool with the id of the tool call, `parentToolCallId` in the metadata of its
-   events. The id is in the model call's metadata (`agui_tool_call_id`), or is that of the innermost tool's task (the
-   `tasks` mode), or of the only call without a result that its graph's other nodes have made. Where none of these names
-   it, the model call is hidden, with a log line.
+1. What a model says is hidden if it says it to a middleware, inside a tool, or with a tag that asks not to stream it. A
+   middleware's calls are those with `lc_internal_call` in their metadata
+   (https://github.com/langchain-ai/langchain/tree/master/libs/langchain_v1/langchain/agents/middleware), those that
+   make a summary (`lc_source`), and those of the hooks of LangGraph's `create_react_agent`, which are nodes with fixed
+   names.
+2. A task runs a tool if its input is a tool call (the `tasks` mode says so) or if its node runs tools. A node runs
+   tools if it is called `tools`, or if it has answered a call that another node of its graph made in this run. A node
+   does not count as a tool node because it answers its own calls (structured output, a hand-off, a loop in one node). A
+   node that returns a message of its own model never counts as one, because that message is part of the conversation.
+   A tool calls a graph if the graph is called by a task that runs a tool, or by a task that began while calls of other
+   nodes of its graph waited for their results. The latter is decided when the first part of the graph comes. So all
+   rounds of a node that answers calls by running a graph look alike, from the first one on
+   (https://github.com/langchain-ai/open_deep_research, `supervisor_tools`). The steps of such a graph are visible, but
+   not what is said in it. What the node's own model says stays visible, because it may be the answer.
+3. A node belongs to one run of one graph, which its namespace identifies, because many agents have nodes with the same
+   names.
+4. The option `visibility`, and after it the key `agui_visibility` of a call's metadata, replace rule 1 with `stream`,
+   `hide` or `tool`. Rule 1 applies if neither of them names the call, or if `tool` is chosen outside a tool. If the
+   option is a function that raises or returns anything else, the call is hidden, with a log line. If the key has any
+   other value, it is ignored, with a log line.
+5. With `tool`, what a model says inside a tool is emitted with the id of the tool call, as `parentToolCallId` in the
+   metadata of its events. The id comes from the model call's metadata (`agui_tool_call_id`), else from the innermost
+   tool's task (the `tasks` mode), else it is the id of the only call without a result that other nodes of the graph
+   have made. If none of these names it, the model call is hidden, with a log line.
 6. The metadata keys `emit-messages` and `emit-tool-calls` of a model call hide its text or its tool calls, as they do
-   in `ag-ui-langgraph` (there also with the prefix `copilotkit:`). `model_calls.py` reads them.
-7. Structured output is not conversation. The mark `agui_structured` (`StructuredOutputMarker` of `connect` sets
-   it) hides the whole of a call, or its text; also a call for which rule 4 says `tool`.
-8. A platform's parts have no mark, unless its graph has that handler. There the text of a call is held as long as it is
-   the beginning of a JSON object or array (`jsonable/json_prefix.py`), and emitted from the first character on that is
-   none: within a few characters, if it is prose. What is held at the end of the call is not emitted; the checkpoint
-   brings it, if the graph saves it. Not held is the text of a call that rule 4 lets stream, and that of a node that is
-   known to save JSON as a message.
+   in `ag-ui-langgraph`
+   (https://github.com/ag-ui-protocol/ag-ui/blob/main/integrations/langgraph/python/ag_ui_langgraph/agent.py). They may
+   have the prefix `copilotkit:`. `model_calls.py` reads them.
+7. Structured output is not conversation. The mark `agui_structured`, which `StructuredOutputMarker` of `connect` sets,
+   hides a whole call or its text, even if rule 4 says `tool` for the call.
+8. A platform's parts have no mark, unless its graph has that handler. Without it, the text of a call is held while it
+   may be the beginning of a JSON object or array (`jsonable/json_prefix.py`), and emitted as soon as a character comes
+   that JSON cannot have there; prose is released within a few characters. Text that is still held when the call ends is
+   not emitted; if the graph saves it, the checkpoint brings it. Text is not held if rule 4 lets the call stream, or if
+   its node is known to save JSON as a message.
 """
 
 from __future__ import annotations
@@ -47,7 +52,7 @@ from ..parts.part import Namespace, task_path
 MARK: Final = "agui_visibility"
 """The metadata key of a model call that says whether it is visible."""
 PARENT: Final = "agui_tool_call_id"
-"""The metadata key of a model call inside a tool that has the id of the tool call."""
+"""The metadata key with the id of the tool call inside which a model call is made."""
 STRUCTURED: Final = "agui_structured"
 """The metadata key of a model call that says what of its answer is structured output: `call`, `text` or `none`."""
 _CHOICES: Final = get_args(Visibility)
@@ -55,20 +60,20 @@ _HOOKS: Final = frozenset({"pre_model_hook", "post_model_hook"})
 """https://github.com/langchain-ai/langgraph/blob/main/libs/prebuilt/langgraph/prebuilt/chat_agent_executor.py"""
 _NOT_STREAMED: Final = frozenset({"nostream", "langsmith:nostream"})
 """LangGraph's tag, which its mode `messages` obeys (https://github.com/langchain-ai/langgraph/pull/2132), and the tag's
-older name, which LangGraph 1 takes for any other tag and graphs still use."""
+older name, which graphs still use although it means nothing to LangGraph 1."""
 
 
 class Decision(NamedTuple):
     """What is visible of a model call while it streams."""
 
     hidden: Reason | None
-    """Why nothing is; None: something is."""
+    """Why the call is hidden; None if it is visible."""
     parent_call: str | None = None
-    """The id of the tool call as part of which it is visible."""
+    """The id of the tool call that it is shown as a part of."""
     hides_text: bool = False
-    """Whether its text is hidden, and the rest is not."""
+    """Whether only its text is hidden."""
     may_be_structured: bool = False
-    """Whether its text is held as long as it may be JSON."""
+    """Whether its text is held while it may be JSON."""
 
 
 class VisibilityRules:
@@ -78,7 +83,7 @@ class VisibilityRules:
         self._losses = losses
         self._visibility = options.visibility
         self.expects_marks = True
-        """Whether a call without a mark is known to have no structured output: not so on a platform (rule 8)."""
+        """Whether a call without a mark certainly has no structured output. On a platform it may have (rule 8)."""
         self.saving: set[str] = set()
         """The nodes that are known to save JSON as messages, as `node_of` names them."""
         self._tool_tasks: dict[Namespace, str] = {}
@@ -88,12 +93,12 @@ class VisibilityRules:
         self._own_messages: set[tuple[Namespace, str]] = set()
         """Nodes that have returned messages of their own models."""
         self._callers: dict[tuple[Namespace, str], set[str]] = {}
-        """By graph and id of a tool call without result: the nodes that made such a call."""
+        """By graph and id of a tool call without a result: the nodes that made such a call."""
         self._waiting: dict[Namespace, dict[str, str]] = {}
-        """By graph, and by id of a call that is in its channels and waits for its result: the node that returned it;
-        empty where it is not known, because the call is older than the stream."""
+        """By graph, and by id of a call that is in its channels and waits for its result: the node that returned the
+        call. The name is empty if the node is unknown, because the call is older than the stream."""
         self._answers: dict[Namespace, bool] = {}
-        """By task that runs a graph: whether it began while calls of other nodes waited."""
+        """By task that runs a graph: whether it began while calls of other nodes waited for their results."""
 
     def on_call(self, ns: Namespace, metadata: Mapping[str, Any], call_id: str) -> None:
         """A model made a tool call."""
@@ -113,14 +118,14 @@ class VisibilityRules:
             self._callers[graph, call_id] = callers - {node}
 
     def on_values(self, ns: Namespace, values: Any) -> None:
-        """Values of the graph at `ns`. The first ones may have calls that are older than the stream."""
+        """Values of the graph at `ns` came. The first ones may have calls that are older than the stream."""
         if ns not in self._waiting:
             self._waiting[ns] = dict.fromkeys(unanswered_calls_in(values)[0], "")
 
     def on_node_output(self, ns: Namespace, node: str, output: Any) -> None:
-        """A node of the graph at `ns` returned its output: calls that now wait, and results of others."""
+        """A node of the graph at `ns` returned its output, which may have calls that now wait, and results."""
         waiting, answered = unanswered_calls_in(output)
-        for call_id in answered:  # results that are no message objects come in no other way
+        for call_id in answered:  # a result that is not a message object comes only here
             self._answered(ns, node, call_id)
         if waiting or answered:
             before = self._waiting.get(ns, {})
@@ -132,8 +137,8 @@ class VisibilityRules:
         self._own_messages.add((ns, node))
 
     def on_task(self, ns: Namespace, segment: str, call_id: str | None) -> None:
-        """The `tasks` mode: a task began that runs this tool call, or (None) any task ended; `segment` is its part of a
-        namespace."""
+        """The `tasks` mode says that a task began which runs this tool call or, with None, that any task ended.
+        `segment`: the task's part of a namespace."""
         if call_id is not None:
             self._tool_tasks[*ns, segment] = call_id
         else:
@@ -148,13 +153,13 @@ class VisibilityRules:
         return (node == "tools" or (ns, node) in self._tool_nodes) and (ns, node) not in self._own_messages
 
     def graph_of_call(self, ns: Namespace, call_id: str, depth: int = 0) -> Namespace:
-        """The graph that made a call of this id that has no result yet: the innermost of that at `ns` and those it runs
-        within. If none is known, the subagent at `depth`, or the root."""
+        """The graph that made a call with this id that has no result yet: the innermost one, from the graph at `ns`
+        outwards. If none is known, the subagent at `depth`, or the root graph."""
         graphs = (ns[:end] for end in range(len(ns), -1, -1))
         return next((graph for graph in graphs if (graph, call_id) in self._callers), ns[:depth])
 
     def is_tool(self, task: Namespace) -> bool:
-        """Whether a task, by its whole path, runs a tool (rule 2)."""
+        """Whether the task with this path runs a tool (rule 2)."""
         return task in self._tool_tasks or self.runs_tools(*_node(task))
 
     def is_called_by_tool(self, ns: Namespace) -> bool:
@@ -166,8 +171,8 @@ class VisibilityRules:
         return any(self.is_called_by_tool(ns[:end]) for end in range(depth + 1, len(ns) + 1))
 
     def has_steps(self, ns: Namespace, depth: int = 0) -> bool:
-        """Whether the steps of the graph at `ns` are visible: not those within a tool, but those within a node that
-        answers calls (rule 2); the first `depth` segments do not count."""
+        """Whether the steps of the graph at `ns` are visible. Steps within a tool are not; steps within a node that
+        answers calls are (rule 2). The first `depth` segments do not count."""
         tasks = (ns[:end] for end in range(depth + 1, len(ns) + 1))
         return not any(task in self._tool_tasks or _node(task)[1] == "tools" for task in tasks)
 
@@ -182,8 +187,7 @@ class VisibilityRules:
         return known
 
     def decide(self, ns: Namespace, metadata: Mapping[str, Any], depth: int = 0) -> Decision:
-        """What is visible of a model call while it streams (rules 1, 4 and 5); `depth` is that of the subagent it
-        belongs to."""
+        """What is visible of a model call while it streams. `depth`: the depth of the subagent that it belongs to."""
         chosen = self._chosen(metadata) or self._marked(metadata)
         if chosen is not None and chosen != "tool":
             return Decision(Reason.HIDDEN if chosen == "hide" else None)
@@ -202,7 +206,7 @@ class VisibilityRules:
         return Decision(Reason.HIDDEN if is_hidden else None, None, hides_text, may_be)
 
     def _parent_call(self, tool: Namespace, metadata: Mapping[str, Any]) -> str | None:
-        """The id of the tool call that a task runs; None if it is not known (rule 5)."""
+        """The id of the tool call that a task runs; None if it is unknown (rule 5)."""
         marked = metadata.get(PARENT)
         if isinstance(marked, str) and marked:
             return marked
@@ -219,13 +223,13 @@ class VisibilityRules:
         return None
 
     def _chosen(self, metadata: Mapping[str, Any]) -> Visibility | None:
-        """What the option says of a call."""
+        """What the option says about a call."""
         visibility = self._visibility
         if not callable(visibility):
             return _named(visibility, metadata)
         try:
             chosen = visibility(metadata)
-        except Exception as error:  # a function of the caller's must not end a stream
+        except Exception as error:  # the caller's function must not end a stream
             self._losses.warn("The option `visibility` raised, and model calls are hidden", error)
             return "hide"
         if chosen is None:
@@ -235,7 +239,7 @@ class VisibilityRules:
         return choice or "hide"
 
     def _marked(self, metadata: Mapping[str, Any]) -> Visibility | None:
-        """What a call's own metadata says of it."""
+        """What the metadata of a call says about it."""
         mark = metadata.get(MARK)
         choice = _choice(mark)
         if choice is None and mark is not None:
@@ -259,7 +263,7 @@ def _choice(value: Any) -> Visibility | None:
 
 
 def _named(visibility: Mapping[str, Visibility] | None, metadata: Mapping[str, Any]) -> Visibility | None:
-    """What the option says of a call by the name of its node, a tag, or `*`, in this order."""
+    """What a mapping says about a call: by the name of its node, else by one of its tags, else by `*`."""
     if not visibility:
         return None
     tags = metadata.get("tags")
@@ -268,8 +272,8 @@ def _named(visibility: Mapping[str, Visibility] | None, metadata: Mapping[str, A
 
 
 def node_of(metadata: Mapping[str, Any]) -> str:
-    """The name of the node that a model call is of, behind those of the nodes that its graph runs in. It is the same in
-    every run."""
+    """The name of the node that made a model call, after the names of the nodes that its graph runs in. It is the same
+    in every run."""
     task = metadata.get("langgraph_checkpoint_ns")
     return "|".join(part.partition(":")[0] for part in task.split("|")) if isinstance(task, str) else ""
 
