@@ -194,7 +194,7 @@ class MessageStream:
         yield from call.part_of_tool(made_events)
 
     def results_in(self, messages: Any, owner: Owner) -> Iterator[Any]:
-        """The results at the end of a graph's messages that answer calls which the client still has open (rule 3)."""
+        """The results at the end of a graph's messages for calls that have no result at the client yet (rule 3)."""
         for message in reversed(messages if type(messages) in (list, tuple) else ()):
             view = fields(message)
             if kind_of(view) != "tool":
