@@ -1,7 +1,7 @@
 """Payloads of `values` and `updates` by channel: a graph's state, and the output of a node.
 
-A payload may be any object of a user's, and a user's channel may have any of LangGraph's own names: nothing here
-raises.
+A payload may be any object that a user defined, and a user's channel may have a name that LangGraph uses too. Nothing
+here raises.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .message import fields, kind_of
 
 
 class UnreadableChannel:
-    """In place of the value of a channel that raised when it was read."""
+    """Stands for the value of a channel that raised when it was read."""
 
     __slots__ = ("error",)
 
@@ -26,9 +26,9 @@ class UnreadableChannel:
 
 
 def channels(values: Any) -> Mapping[str, Any] | None:
-    """The channels of a `values` payload (a mapping, a pydantic model or a dataclass), or None if it has none, or
-    cannot be read; a channel that raises is an `UnreadableChannel`. The type of the payload is checked, not the object
-    itself: its attributes may raise."""
+    """The channels of a `values` payload (a mapping, a pydantic model or a dataclass); None if it has none or cannot be
+    read. The value of a channel that raises is an `UnreadableChannel`. Only the type of the payload is checked, because
+    the attributes of the object itself may raise."""
     kind = type(values)
     if kind is dict:
         return values  # type: ignore[no-any-return]
@@ -46,34 +46,35 @@ def channels(values: Any) -> Mapping[str, Any] | None:
 
 
 def _each(names: Iterable[Any], read: Callable[[Any], Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name in names:
         try:
-            found[name] = read(name)
+            values[name] = read(name)
         except Exception as error:
-            found[name] = UnreadableChannel(error)
-    return found
+            values[name] = UnreadableChannel(error)
+    return values
 
 
 def as_sequence(items: Any) -> Sequence[Any]:
-    """What LangGraph gives as a list; a user's channel may have the same name, with any value."""
+    """`items`, if it is a list or tuple, as from LangGraph; else empty: a user's channel of that name may have any
+    value."""
     return items if type(items) in (tuple, list) else ()
 
 
 def written_channels(output: Any) -> list[str]:
-    """The channels a node's raw output writes."""
+    """The names of the channels that a node's raw output writes."""
     return [name for item in _outputs(output) for name in channels(item) or () if isinstance(name, str)]
 
 
 def written_messages(output: Any, key: str) -> list[Any]:
-    """The messages a node's raw output writes to the channel `key`."""
-    found: list[Any] = [named.get(key) for item in _outputs(output) if (named := channels(item)) is not None]
-    return [message for messages in found if type(messages) in (list, tuple) for message in messages]
+    """The messages that a node's raw output writes to the channel `key`."""
+    values: list[Any] = [named.get(key) for item in _outputs(output) if (named := channels(item)) is not None]
+    return [message for messages in values if type(messages) in (list, tuple) for message in messages]
 
 
 def unanswered_calls_in(output: Any) -> tuple[set[str], set[str]]:
-    """The tool calls that wait for their results at the end of the message lists in channels, in whichever; and the
-    calls that results there answer. `output`: a node's raw output, or values."""
+    """The tool calls that wait for their results at the end of a list of messages, in any channel; and the calls that
+    the results there answer. `output`: a node's raw output, or values."""
     waiting: set[str] = set()
     answered: set[str] = set()
     for item in _outputs(output):
@@ -92,7 +93,8 @@ def unanswered_calls_in(output: Any) -> tuple[set[str], set[str]]:
 
 
 def _outputs(output: Any) -> Sequence[Any]:
-    """What a node returned, as a list; several commands, or a channel written twice, are one already."""
+    """The output of a node as a list, which it is already if the node returned several commands or wrote a channel
+    twice."""
     return output if type(output) in (list, tuple) else (output,)
 
 

@@ -1,8 +1,8 @@
-"""A message in any form as one view of its fields, not copied where it need not be.
+"""The fields of a message, whatever its form. They are not copied unless they have to be.
 
-LangGraph hands out, depending on the source: a LangChain object; its JSON (a platform's stream); the serialised
-constructor `{"lc": 1, "type": "constructor", ...}`; `messages_to_dict`'s `{"type", "data"}`; an OpenAI style `{"role",
-"content"}`; a `(role, content)` pair or a bare string, as nodes may return them.
+Depending on the source, a message is a LangChain object; its JSON (a platform's stream); the serialised constructor
+`{"lc": 1, "type": "constructor", ...}`; `{"type", "data"}` from `messages_to_dict`; `{"role", "content"}` in OpenAI's
+style; or, as nodes may return it, a `(role, content)` pair or just a string.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ _TYPE_OF_CLASS: Final[Mapping[str, str]] = {
 _ORDINARY: Final = frozenset({"human", "ai", "tool", "system"})
 """The kinds that most messages are of."""
 _CLASSES: Final = frozenset({HumanMessage, AIMessage, AIMessageChunk, ToolMessage, SystemMessage})
-"""The classes that most messages are of: a look-up is faster than `issubclass` of an abstract class."""
+"""The classes of most messages: a look-up is faster than `issubclass` with an abstract class."""
 
 
 def fields(message: Any) -> Mapping[str, Any]:
     """The fields of a message by LangChain's names (`type`, `content`, `id`, `tool_calls`, ...).
 
-    Takes a message object or any of its other forms; gives an empty mapping for what is no message. Never raises. What
-    is given may be the message's own dictionary: it is for reading, and shows later changes.
+    Takes a message object or any of its other forms; returns an empty mapping for anything else. Never raises. The
+    result may be the message's own dictionary: only read it, and expect it to show later changes.
     """
     kind = type(message)  # `isinstance` would read an attribute, which may raise
     if kind in _CLASSES or issubclass(kind, BaseMessage):
@@ -61,13 +61,13 @@ def fields(message: Any) -> Mapping[str, Any]:
             return _of_mapping(message)
         if issubclass(kind, tuple | list) and len(message) == 2 and issubclass(type(message[0]), str):
             return {"type": _TYPE_OF_ROLE.get(message[0], "chat"), "role": message[0], "content": message[1]}
-    except Exception:  # what cannot be read is no message
+    except Exception:  # what cannot be read does not count as a message
         pass
     return _NOTHING
 
 
 def kind_of(view: Mapping[str, Any]) -> str:
-    """What a message is: `human`, `ai`, `system`, `tool`, `function`, `chat`, `remove`; "" for what is no message."""
+    """The kind of a message: `human`, `ai`, `system`, `tool`, `function`, `chat`, `remove`; empty for anything else."""
     kind = view.get("type")
     if not isinstance(kind, str):
         return ""
@@ -79,13 +79,13 @@ def kind_of(view: Mapping[str, Any]) -> str:
 
 
 def is_chunk(view: Mapping[str, Any]) -> bool:
-    """Whether the message is a chunk of a streamed one."""
+    """Whether the message is a chunk of a streamed message."""
     kind = view.get("type")
     return isinstance(kind, str) and kind.endswith("Chunk")
 
 
 def as_name(value: Any) -> str | None:
-    """A field that has an id or a name; None where it has none: for no str, and for an empty one."""
+    """The value of a field with an id or a name; None if it is empty or not a string."""
     return value if isinstance(value, str) and value else None
 
 
@@ -116,7 +116,7 @@ def _constructed(message: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _openai_calls(calls: list[Any]) -> dict[str, Any]:
-    """Calls in LangChain's form out of OpenAI's `{"id", "function": {"name", "arguments"}}`."""
+    """Tool calls in LangChain's form, from OpenAI's `{"id", "function": {"name", "arguments"}}`."""
     good: list[Any] = []
     bad: list[Any] = []
     for call in calls:

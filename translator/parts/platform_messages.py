@@ -1,10 +1,10 @@
 """A platform's `messages` mode (`messages/partial|complete|metadata`) as chunks.
 
-The server sums the chunks up and sends the whole message so far; metadata comes once, under the message's id. Each
-message is compared with the one before it, and what is new becomes a chunk. Where it does not continue the one before
-(a provider that takes text back), it becomes no chunk: the root `values` correct it. Of a tool call the server sends
-what a lenient parser makes of its arguments so far: their JSON without its closing brackets is what cannot change any
-more, and the rest follows when the superstep ends.
+The server adds the chunks up and sends the whole message so far; metadata comes once, under the message's id. Each
+message is compared with the one before it, and the difference becomes a chunk. If a message does not continue the one
+before, because a provider took text back, no chunk is made: the `values` of the root graph correct it. For a tool call
+the server sends what a lenient parser makes of the arguments so far. The part of their JSON before its closing brackets
+can no longer change, so it is read at once; the rest follows when the superstep ends.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ class AccumulatedMessages:
         self._metadata: dict[str, Mapping[str, Any]] = {}
         self._so_far: dict[str, Mapping[str, Any]] = {}
         self._arguments: dict[tuple[str, int], str] = {}
-        """By message and position: what has been read of a call's arguments."""
+        """By message and position of a call: the arguments that have been read."""
 
     def add_metadata(self, metadata: Any) -> Iterator[Part]:
-        """Takes a `messages/metadata` part, which has no message."""
+        """Takes the data of a `messages/metadata` part, which does not have a message."""
         if isinstance(metadata, Mapping):
             self._metadata.update({key: _metadata(value) for key, value in metadata.items()})
         yield from ()
 
     def read(self, kind: str, message: Any) -> Iterator[Part]:
-        """The `messages` parts that one message of a part is: chunks while it grows, the message itself otherwise."""
+        """The `messages` parts for one message of a part: chunks while it grows, and otherwise the message itself."""
         if not isinstance(message, Mapping):
             return
         message_id = message.get("id")
@@ -54,22 +54,23 @@ class AccumulatedMessages:
 
     @property
     def has_open_calls(self) -> bool:
-        """Whether there are calls of which the last fragments have not been read."""
+        """Whether there are calls whose last fragments have not been read."""
         return bool(self._arguments)
 
     def remaining(self, ns: Namespace) -> Iterator[Part]:
-        """The `messages` parts that end the calls of the graph at `ns` and within it: their messages have ended."""
+        """The `messages` parts that end the calls of the graph at `ns` and of the graphs within it, because their
+        messages have ended."""
         for key in {key: None for key, _ in self._arguments}:
             metadata = self._metadata.get(key, _NO_METADATA)
             if is_within(_namespace(metadata), ns):
                 message = self._so_far[key]
                 calls = self._calls(key, message, ended=True)
-                self._arguments = {each: read for each, read in self._arguments.items() if each[0] != key}
+                self._arguments = {call: read for call, read in self._arguments.items() if call[0] != key}
                 if calls:
                     yield _part(_chunk(message, "", calls, None), metadata)
 
     def _calls(self, key: str, message: Mapping[str, Any], *, ended: bool) -> list[Mapping[str, Any]]:
-        """What is new of a message's calls, as the fragments a model would have sent."""
+        """What is new in the calls of a message, as the fragments that a model would have sent."""
         new: list[Mapping[str, Any]] = []
         for position, call in enumerate(_as_list(message.get("tool_calls"))):
             if not isinstance(call, Mapping):
@@ -85,7 +86,7 @@ class AccumulatedMessages:
 
 
 def _part(message: Mapping[str, Any], metadata: Mapping[str, Any]) -> Part:
-    """A part of the `messages` mode; the namespace, which the server leaves out, is in the metadata."""
+    """A part of the `messages` mode. The server leaves the namespace out, but the metadata has it."""
     return Part(_namespace(metadata), "messages", (message, metadata), from_start=True)
 
 
@@ -152,6 +153,6 @@ def _block_since(old: Any, block: Any) -> Any:
 
 
 def _stable(arguments: str) -> str:
-    """The beginning of a call's arguments so far that cannot change any more: without what closes them."""
+    """The beginning of a call's arguments that can no longer change: they lack the characters that close them."""
     open_ended = arguments.rstrip(_CLOSERS)
     return open_ended.removesuffix("null")

@@ -1,4 +1,4 @@
-"""`PartReader`: makes a stream's `Part`s of whatever it yields. No other module knows in which shapes parts come.
+"""`PartReader`: turns whatever a stream yields into `Part`s. No other module knows the shapes in which parts come.
 
 Shapes, as measured on langgraph 1.0 to 1.2 and langgraph-sdk 0.3 to 0.4:
 
@@ -13,20 +13,21 @@ lists, `{"event", "data", "id"}`, `{"ns",       recordings of these as JSON
 `StreamPart(event, envelope, id)`               a run that LangChain's protocol v3 has started: see `v3`
 ==============================================  ========================================================================
 
-A stream asked for with one bare mode, or with a tuple of modes, yields payloads without their mode. They cannot be
-distinguished, so they are refused, with a line that says how to ask.
+If a stream was requested with a single mode that is not in a list, or with a tuple of modes, it yields payloads without
+their mode. They cannot be told apart, so they are refused with a message that says how to request the stream.
 
 Where parts come from
 
-1. Whoever makes the reader says it: `local`, where a stream that stops without an exception has shown how its run
-   ended; or `platform`, where it shows nothing, because the stream stops in the same way when a run has finished, was
-   interrupted or cancelled, or the connection was lost. No shape overrides that.
-2. Where nobody has said it, a stream counts as a platform's from the first part that a local graph cannot yield: an
-   event of the SDK, a `ns` that is a list, or a message that is JSON in a tuple or in the `version="v2"` form, as
-   `RemoteGraph` yields it. So does a stream of ready `Part`s, which show nothing. To call a lost run finished is worse
-   than to call a finished run lost.
-3. A `RemoteGraph` yields everything but messages in the shapes of a local graph. `translate` knows its stream by its
-   generator; whoever wraps that says `source="platform"`.
+1. The caller that makes the reader says where its parts come from. In a `local` stream that stops without an exception,
+   the parts have shown how the run ended. In a `platform` stream they have not, because the stream stops in the same
+   way when a run has finished, was interrupted or cancelled, or when the connection was lost. No shape overrides what
+   the caller says.
+2. If the caller did not say it, a stream counts as a platform's from the first part that a local graph cannot yield: an
+   event of the SDK, a `ns` that is a list, or a message as JSON in a tuple or in the `version="v2"` form, as
+   `RemoteGraph` yields it. So does a stream of ready `Part`s, which do not show where they come from. It is worse to
+   call a lost run finished than to call a finished run lost.
+3. A `RemoteGraph` yields everything but messages in the shapes of a local graph. `translate` recognises its stream by
+   the generator; a caller that wraps the generator has to pass `source="platform"`.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ _HOW_TO_ASK: Final = "ask for the stream with stream_mode=STREAM_MODES, a list o
 class PartReader:
     """Reads the parts of one stream, in any shape, one after the other.
 
-    `source`: where they come from, `"local"` or `"platform"`; None: as their shapes show it, as far as they do.
+    `source`: where the parts come from, `"local"` or `"platform"`; with None their shapes decide, as far as they can.
 
     Example:
         reader = PartReader("platform")
@@ -60,7 +61,7 @@ class PartReader:
     """
 
     source: Source | None
-    """Where the parts come from; None while nobody has said it, and no part was read that only a server sends."""
+    """Where the parts come from; None if the caller did not say it and no part has come that only a server sends."""
 
     def __init__(self, source: Source | None = None) -> None:
         if source not in ("local", "platform", None):
@@ -68,15 +69,15 @@ class PartReader:
         self.source = source
         self._accumulated = AccumulatedMessages()
         self._v3: Envelopes | None = None
-        """None as long as no event of the protocol v3 has come."""
+        """None until an event of the protocol v3 comes."""
 
     def gap(self) -> None:
-        """Parts may have been missed: what would continue a message that cannot be known whole is read no more."""
+        """Parts may have been missed: nothing more is read of messages that may now be incomplete."""
         if self._v3 is not None:
             self._v3.gap()
 
     def read(self, raw: Any) -> list[Part]:
-        """The parts that `raw` is: one, as a rule; several, or none, where a server sends messages in another form.
+        """The parts in `raw`: usually one, but several or none if a server sends messages in another form.
 
         `raw`: what `graph.astream()`, a `RemoteGraph` or the SDK's run stream yields in any of their versions, or its
         JSON; or a `Part`. Raises `UnreadablePartError`, which names what came, for anything else.
@@ -104,11 +105,11 @@ class PartReader:
 
 
 def message_payload(raw: Any) -> Any:
-    """The payload of a part of the mode `messages`, in each shape of a live stream but the tuples of a local one with
-    subgraphs, which `Translator.feed` reads itself. None for any other part. Nothing is checked: what has no such shape
-    may give anything, or raise, and is `PartReader`'s.
+    """The payload of a part of the mode `messages`; None for any other part.
 
-    Every token passes here: nothing is made.
+    It knows every shape of a live stream but the tuples of a local stream with subgraphs, which `Translator.feed` reads
+    itself. It checks nothing: for any other shape it may return anything or raise, and `PartReader` reads that part.
+    Every token passes through here, so it makes no objects.
     """
     kind = type(raw)
     if kind is dict:
@@ -122,7 +123,7 @@ def message_payload(raw: Any) -> Any:
 
 
 def part_of(raw: Any) -> Part:
-    """The one `Part` that `raw` is by its shape alone, in the mode that it names. Raises `UnreadablePartError`."""
+    """The `Part` in `raw`, by its shape alone and with the mode that it names. Raises `UnreadablePartError`."""
     kind: type[Any] = type(raw)
     try:
         if kind is Part:
@@ -139,7 +140,7 @@ def part_of(raw: Any) -> Part:
 
 
 def _may_be_a_servers(raw: Any, part: Part) -> bool:
-    """Whether a part is none that a local graph yields (rule 2)."""
+    """Whether a part is one that a local graph never yields (rule 2)."""
     kind = type(raw)
     if kind is Part:
         return True
@@ -155,7 +156,7 @@ def _may_be_a_servers(raw: Any, part: Part) -> bool:
 
 
 def _ends_superstep(part: Part) -> bool:
-    """Whether what is open in the part's graph ends with it: a superstep is over, or the run begins (again)."""
+    """Whether a part ends what is open in its graph: a superstep is over, or the run starts, perhaps again."""
     if part.mode == "metadata":
         return isinstance(part.data, Mapping) and "attempt" in part.data
     if part.mode != "values":
@@ -165,7 +166,7 @@ def _ends_superstep(part: Part) -> bool:
 
 
 def _read(what: str, act: Callable[..., Iterable[Part] | None], *args: Any) -> list[Part]:
-    """The parts that `act` gives; if it raises, which no known value causes, a part that says so follows them."""
+    """The parts that `act` yields. If it raises, which no known value causes, a part that says so follows them."""
     parts: list[Part] = []
     try:
         parts += act(*args) or ()

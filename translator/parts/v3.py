@@ -1,21 +1,22 @@
 """The events of LangChain's protocol v3 as parts: `Envelopes`. A run that LangChain's `useStream` has started streams
-them under the names of the modes, also to who joins it in the old way.
+them under the names of the modes, even to a reader that joins it in the old way.
 
     {"type": "event", "method": "messages", "params": {"namespace": [...], "data": {...}, "interrupts": [...]}}
 
 Rules
 
-1. Only the event that starts a message has its id. The others belong to the one message that is open in their
-   namespace. Where several are, nobody knows whose they are: no more of these messages is read, and the next `values`
-   have them whole. Of a message that began before the stream was joined, or in a gap, nothing is read.
-2. Text, reasoning and the arguments of tool calls are read as they come; any other block when it is whole.
-3. A tool's result is read when the tool has finished, or, if it failed or gave a `Command`, from the next values of its
-   graph. A model that speaks while a tool of its graph runs speaks inside it: no metadata says where a message comes
-   from.
-4. The graph that a tool runs names its call in the event (`lifecycle`) that follows its first `values`: these wait for
-   one part.
-5. Messages have no name of their node, no tags and no metadata, and there are no `updates`, `tasks` or `custom`: a
-   `NOTE` says once what the client misses by that.
+1. Only the event that starts a message has the message's id. The events after it belong to the message that is open in
+   their namespace. If several messages are open there, it is unknown which of them an event belongs to. Then nothing
+   more of them is read, and the next `values` have them whole. Nothing is read of a message that began before the
+   stream was joined, or in a gap.
+2. Text, reasoning and the arguments of tool calls are read as they come; any other block is read when it is whole.
+3. The result of a tool is read when the tool has finished. If the tool failed or returned a `Command`, the result is
+   read from the next values of its graph. Metadata does not say where a message comes from, so what a model says while
+   a tool of its graph runs counts as said inside that tool.
+4. If a tool runs a graph, the event that names the tool's call (`lifecycle`) follows the first `values` of that graph.
+   So these values wait for one part.
+5. Messages lack the name of their node, tags and metadata, and there are no `updates`, `tasks` or `custom`. A `NOTE`
+   says once what the client misses because of that.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class _Message:
         self.streamed: set[Any] = set()
         """The indices of the blocks that are read as they come."""
         self.is_read = is_read
-        """Whether it is an assistant's, and no other message was open with it."""
+        """Whether it is an assistant's message, and no other message has been open at the same time."""
 
 
 class Envelopes:
@@ -52,25 +53,26 @@ class Envelopes:
         """How many messages have begun."""
         self._open: dict[Namespace, list[_Message]] = {}
         self._tools: dict[Namespace, set[Any]] = {}
-        """By graph: the ids of the calls whose tools run."""
+        """By graph: the ids of the calls whose tools are running."""
         self._unread: dict[Namespace, set[Any]] = {}
-        """By graph: the ids of the calls whose results came without a message: errors, and a tool's `Command`."""
+        """By graph: the ids of the calls whose results came without a message, because the tool failed or returned a
+        `Command`."""
         self._graphs: set[Namespace] = set()
         """The graphs whose first `values` have come."""
         self._waiting: Part | None = None
 
     def gap(self) -> None:
-        """Events may have been missed: of the messages that are open, nothing more is read."""
+        """Events may have been missed: nothing more is read of the messages that are open."""
         self._open.clear()
 
     def flush(self) -> Iterator[Part]:
-        """The values that wait (rule 4)."""
+        """The values that are waiting (rule 4)."""
         waiting, self._waiting = self._waiting, None
         if waiting is not None:
             yield waiting
 
     def read(self, envelope: Mapping[str, Any], part: Part) -> Iterator[Part]:
-        """The parts that an event is; `part`: the one in which it came."""
+        """The parts for an event. `part`: the part in which it came."""
         if not self._graphs:
             self._graphs.add(())
             yield Part((), NOTE, _LACKS)
@@ -139,7 +141,7 @@ class Envelopes:
                     yield _result(ns, message, None)
 
     def _delegation(self, data: Mapping[str, Any]) -> Iterator[Part]:
-        """Which call the graph that began runs for, as the mode `tasks` would say it."""
+        """The call that a graph which has begun runs for, as the mode `tasks` would name it."""
         cause, ns = data.get("cause"), data.get("namespace")
         if not isinstance(cause, Mapping) or cause.get("type") != "toolCall" or not isinstance(ns, list) or not ns:
             return
@@ -157,7 +159,7 @@ def _result(ns: Namespace, message: Mapping[str, Any], part_id: str | None) -> P
 
 
 def _chunk(message: _Message, data: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What an event adds to its message, as fields of a chunk; None: nothing (yet)."""
+    """What an event adds to its message, as fields of a chunk; None if it adds nothing, or not yet."""
     event, index = data.get("event"), data.get("index")
     if event == "message-finish":
         usage, metadata = data.get("usage"), data.get("metadata")
