@@ -10,13 +10,17 @@ Rules
    more of them is read, and the next `values` have them whole. Nothing is read of a message that began before the
    stream was joined, or in a gap.
 2. Text, reasoning and the arguments of tool calls are read as they come; any other block is read when it is whole.
+   In a stream of the Responses API each part of a reasoning item is a block, and only the first has the item's id. The
+   blocks of reasoning that follow it without an id belong to the same item, and get the index that LangChain's v1
+   format has for them (`content/reasoning.py`, rule 5).
 3. The result of a tool is read when the tool has finished. If the tool failed or returned a `Command`, the result is
    read from the next values of its graph. Metadata does not say where a message comes from, so what a model says while
    a tool of its graph runs counts as said inside that tool.
 4. If a tool runs a graph, the event that names the tool's call (`lifecycle`) follows the first `values` of that graph.
    So these values wait for one part.
 5. Messages lack the name of their node, tags and metadata, and there are no `updates`, `tasks` or `custom`. A `NOTE`
-   says once what the client misses because of that.
+   says once what the client misses because of that. Nor does a part say that a run continues a step after an interrupt.
+   So what the finished tasks of that step have emitted is removed first, and comes back when the step ends.
 """
 
 from __future__ import annotations
@@ -41,6 +45,10 @@ class _Message:
         self.metadata = metadata
         self.streamed: set[Any] = set()
         """The indices of the blocks that are read as they come."""
+        self.reasoning: dict[Any, Mapping[str, Any]] = {}
+        """By index of a block of reasoning: what its pieces have next to their text."""
+        self.item: tuple[str, Any, int] | None = None
+        """The item of reasoning that the last block belongs to: its id, the index of its first block, its last part."""
         self.is_read = is_read
         """Whether it is an assistant's message, and no other message has been open at the same time."""
 
@@ -169,14 +177,15 @@ def _chunk(message: _Message, data: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
     kind = block.get("type")
     if event == "content-block-start":
+        _place(message, index, block)
         if kind not in ("text", "reasoning", "tool_call_chunk"):
             return None
         message.streamed.add(index)
-        return _call(index, block, block.get("args")) if kind == "tool_call_chunk" else _grown(index, block)
+        return _call(index, block, block.get("args")) if kind == "tool_call_chunk" else _grown(message, index, block)
     if event == "content-block-delta":
         if index not in message.streamed:
             return None
-        return _call(index, {}, block.get("args")) if kind == "tool-call-delta" else _grown(index, block)
+        return _call(index, {}, block.get("args")) if kind == "tool-call-delta" else _grown(message, index, block)
     if event != "content-block-finish":
         return None
     if index not in message.streamed:
@@ -189,12 +198,27 @@ def _chunk(message: _Message, data: Mapping[str, Any]) -> dict[str, Any] | None:
     return None
 
 
-def _grown(index: Any, block: Mapping[str, Any]) -> dict[str, Any] | None:
+def _place(message: _Message, index: Any, block: Mapping[str, Any]) -> None:
+    """Notes which item of reasoning a block that begins is of (rule 2)."""
+    if block.get("type") != "reasoning":
+        message.item = None
+    elif block.get("id"):
+        message.item = str(block["id"]), index, 0
+    elif message.item is not None:
+        item_id, first, part = message.item
+        message.item = item_id, first, part + 1
+    if message.item is not None:
+        item_id, first, part = message.item
+        message.reasoning[index] = {"id": item_id, "index": "lc_rs_" + f"{first}_{part}".encode().hex()}
+
+
+def _grown(message: _Message, index: Any, block: Mapping[str, Any]) -> dict[str, Any] | None:
     """A piece of a text or of reasoning."""
     if "text" in block:
         return {"content": block["text"]} if block["text"] else None
     reasoning = block.get("reasoning")
-    return {"content": [{"type": "reasoning", "reasoning": reasoning, "index": index}]} if reasoning else None
+    piece = {"type": "reasoning", "reasoning": reasoning, "index": index, **message.reasoning.get(index, {})}
+    return {"content": [piece]} if reasoning else None
 
 
 def _call(index: Any, block: Mapping[str, Any], args: Any) -> dict[str, Any]:

@@ -147,14 +147,22 @@ def test_a_stream_does_not_end_as_another_thread(events: list[Event], values: An
 
 REMOVE = {
     "agent_repeated_call_ids", "agents_wrapped_in_nodes", "answer_removed", "args_truncated", "edited_before_return",
-    "failure_caught_by_node", "fallback_model", "guardrail_in_place", "guardrail_middleware", "guardrail_same_id",
-    "ids_changing", "ids_one_for_two_calls", "ids_provider_on_first", "ids_repeated_in_next_turn",
-    "interrupt_after_speech", "model_fallback_middleware", "model_retry_middleware", "overwritten",
-    "removed_beside_a_speaker", "removed_while_another_streams", "retried", "router_not_saved", "self_reporting_model",
-    "speech_after_its_node", "subgraph_private_state", "summarization_middleware", "summary_in_front",
-    "supervisor_node", "two_messages_channels",
+    "failure_caught_by_node", "fallback_model", "functional_interrupt", "functional_tasks", "guardrail_in_place",
+    "guardrail_middleware", "guardrail_same_id", "ids_changing", "ids_one_for_two_calls", "ids_provider_on_first",
+    "ids_repeated_in_next_turn", "interrupt_after_speech", "model_fallback_middleware", "model_retry_middleware",
+    "no_messages_channel", "overwritten", "removed_beside_a_speaker", "removed_while_another_streams",
+    "research_in_rounds", "retried", "router_not_saved", "self_reporting_model", "speech_after_its_node",
+    "subgraph_private_state", "summarization_middleware", "summary_in_front", "supervisor_node",
+    "two_messages_channels",
 }  # fmt: skip
 """The recorded graphs that remove, rewrite or do not save what they have emitted: no other may lose anything."""
+RESUMED_IN_V3 = {
+    "interrupt_in_one_of_two_tools", "interrupts_answered_one_by_one", "interrupts_in_parallel", "review_per_call",
+    "subagents_one_asks",
+}  # fmt: skip
+"""Graphs of which a task finished in the step that an interrupt stopped. No part of protocol v3 says that the next run
+continues that step, so what the task has emitted is removed first, and comes back with the step: no other form of
+stream may lose it."""
 OTHER_STATE = {
     "interrupts_in_subgraphs_one_by_one": "the values of the subgraphs that wait are not recorded",
     "output_schema": "the platform streams the channels of the output schema alone",
@@ -171,18 +179,19 @@ def turns() -> list[Translated]:
 
 
 def test_recorded_runs_are_taken_and_end_as_their_threads() -> None:
-    removing, others = set[str](), set[str]()
+    removing, removing_in_v3, others = set[str](), set[str](), set[str]()
     for turn in turns():
         events, fixture = turn.telling.events, turn.recording.fixture
         check_stream(events, before=turn.begun, may_remove=True)
         try:
             check_stream(events, before=turn.begun)
         except AssertionError:
-            removing.add(fixture)
+            (removing_in_v3 if turn.recording.source == "platform-v3" else removing).add(fixture)
         if turn.telling.end in ("success", "interrupt"):
             try:
                 assert_ends_as(events, turn.recording.state["values"], turn.telling.options, before=turn.begun)
             except AssertionError:
                 others.add(fixture)
     assert removing == REMOVE
+    assert removing_in_v3 - REMOVE == RESUMED_IN_V3
     assert others == OTHER_STATE.keys()

@@ -21,6 +21,11 @@ KNOWN = ("unknown", "carried over", "empty", "with the input")
 """What is known of a client's view when a turn begins."""
 STALE = ("shortened", "without its beginning", "turned around", "with a lost message")
 """What a client that has missed something holds. The translator is told so."""
+ADDING = {"functional_messages"}
+"""Fixtures that are functions whose value has messages. The value is what one call gave, not the conversation
+(`translator/checkpoint/messages.py`, rule 8): behind what a client is known to hold it must have the value's messages.
+Of a client of which nothing is known it is the value alone: only a snapshot brings the question, which comes after its
+answer, in order."""
 
 
 @dataclass
@@ -40,9 +45,11 @@ class Verdicts:
 class Reader:
     """One client that follows a thread turn by turn."""
 
-    def __init__(self, version: str, known: str, messages_key: str | None) -> None:
+    def __init__(self, version: str, known: str, messages_key: str | None, *, adds: bool = False) -> None:
         self.version = version
         self.known = known
+        self.adds = adds
+        """Whether the values are added to what the client holds (`ADDING`)."""
         self.options = options_for(version, messages_key)
         self.messages: list[dict[str, Any]] = []
         self.state: Any = {}
@@ -84,7 +91,7 @@ def readers_of(name: str, known: Sequence[str], messages_key: str | None, chosen
     versions in turn. For another `name` they begin with the other version."""
     pairs = [(version, one) for at, one in enumerate(known) for version in (VERSIONS[at % 2], VERSIONS[at % 2 - 1])]
     picked = pairs if chosen is every else pairs[crc32(name.encode()) % 2 :: 2]
-    return [Reader(version, one, messages_key) for version, one in picked]
+    return [Reader(version, one, messages_key, adds=name in ADDING) for version, one in picked]
 
 
 def staled(messages: list[dict[str, Any]], how: str) -> list[dict[str, Any]]:
@@ -102,6 +109,7 @@ def judge(reader: Reader, client: AguiClient, values: Any, ends: str, found: Ver
     """Compares one client's end with the checkpoint's `values`, if it is to have them."""
     telling, options = reader.telling, reader.options
     known = reader.known != "unknown" or not reader.messages
+    held = reader.messages if reader.adds and reader.known != "unknown" else []
     answer = reader.end(client)
     if not answer.accepted:
         found.refused.append(f"{where}{answer.error} {answer.warnings[:3]}")
@@ -121,8 +129,10 @@ def judge(reader: Reader, client: AguiClient, values: Any, ends: str, found: Ver
     if values is None:
         return
     if isinstance(values, dict) and options.messages_key in values:
-        stored = {message["id"] for message in expected(values, options).messages}
+        stored = {message["id"] for message in [*held, *expected(values, options).messages]}
         messages = expected(values, options, waiting=telling.emitted_by_waiting()).messages
+        valued = {message["id"] for message in messages}
+        messages = [*(message for message in held if message["id"] not in valued), *messages]
         ids = [message["id"] for message in messages]
         beside = set(ids) - stored
         want, got = comparable(messages, beside), comparable(telling.own(answer.messages, ids), beside)

@@ -60,13 +60,17 @@ def kept(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """What a thread keeps of messages.
 
     That is no activity, and nothing that a subagent said in a thread of its own; of arguments it is what they say, not
-    how it was written. Nor are names compared: no event of a call has its message's.
+    how it was written. Nor are names compared: no event of a call has its message's. The `error` of a failed tool's
+    message is compared in its metadata, which has the same text: no event has the field, only a snapshot has (as in
+    `connect/testing/expected.py`).
     """
     root = [each for each in messages if each["role"] != "activity" and "subagentRunId" not in each]
     kept = copy.deepcopy(root)
     for message in kept:
         message.pop("name", None)
         message["content"] = message.get("content") or None
+        if message["role"] == "tool" and "error" in message:
+            assert message.pop("error") == message["metadata"]["error"]
         for call in message.get("toolCalls", ()):
             with suppress(ValueError):
                 call["function"]["arguments"] = json.loads(call["function"]["arguments"])
