@@ -14,6 +14,11 @@ A task (a node's run) is *suspect* while it may have been running at the join:
     with an interrupt, which come in the middle), or by a message of a higher step than the first one seen there
     and it was not seen to start (a `tasks` part)
 
+Of a graph that a suspect task of a subgraph has called nothing is emitted that is said in it, whole messages included.
+Such a task may answer tool calls, and then others are not shown what is said in that graph
+(`translator/messages/visibility.py`, rule 2). The calls came before the join, in values of the subgraph, which the
+state of the thread does not have. What of it is saved comes with the next root `values`.
+
 Root `values` end all suspicion but of tasks that were suppressed: these may stream on when their superstep is over. A
 `metadata` part that names an attempt ends all of it: with it the run begins.
 
@@ -23,8 +28,9 @@ the next root `values`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from ....translator import Part
@@ -52,7 +58,7 @@ class PartialMessageFilter:
     def __init__(self) -> None:
         self._seen = _Seen()
         self.has_suppressed = False
-        """Whether any chunk did not pass."""
+        """Whether any message, or part of one, did not pass."""
 
     def gap(self) -> None:
         """Parts may have been missed: every task that may be running is suspect, again."""
@@ -63,10 +69,11 @@ class PartialMessageFilter:
         if self._seen.is_clear:
             return True
         if part.mode == "messages":
-            if part.from_start:
-                return True
             message, metadata = part.data
-            is_suppressed = self._is_suspect(metadata or {}) and _is_chunk(message)
+            path = tuple(str((metadata or {}).get("langgraph_checkpoint_ns") or "").split("|"))
+            is_suppressed = self._may_answer_calls(path)
+            if not is_suppressed and not part.from_start:
+                is_suppressed = self._is_suspect(path, metadata or {}) and _is_chunk(message)
             self.has_suppressed |= is_suppressed
             return not is_suppressed
         if part.mode == "metadata":
@@ -92,13 +99,15 @@ class PartialMessageFilter:
             task = (*part.ns, f"{part.data.get('name')}:{part.data.get('id')}")
             self._seen.suspects.setdefault(task, False)
 
-    def _is_suspect(self, metadata: Mapping[str, Any]) -> bool:
+    def _may_answer_calls(self, path: _Namespace) -> bool:
+        """Whether a task of a subgraph is suspect in which the task with this path runs."""
+        callers = list(islice(_callers(path), 2))
+        return len(callers) == 2 and all(self._is_suspect_task(task, None) for task in callers)
+
+    def _is_suspect(self, path: _Namespace, metadata: Mapping[str, Any]) -> bool:
         """Whether the task a message comes from may have been running at the join."""
-        path = tuple(str(metadata.get("langgraph_checkpoint_ns") or "").split("|"))
-        for depth in range(1, len(path)):
-            # A bare number is no task, but separates the graphs that one task calls.
-            if not path[depth - 1].isdigit() and not self._is_suspect_task(path[:depth], None):
-                return False
+        if not all(self._is_suspect_task(task, None) for task in _callers(path)):
+            return False
         step = metadata.get("langgraph_step")
         return self._is_suspect_task(path, step if isinstance(step, int) else None)
 
@@ -110,6 +119,12 @@ class PartialMessageFilter:
             if step > first:
                 self._seen.passed.add(namespace)
         return self._seen.suspects.setdefault(task, namespace not in self._seen.passed)
+
+
+def _callers(path: _Namespace) -> Iterator[_Namespace]:
+    """The tasks within which the task with this path runs, the outermost first. A bare number in a path is not a task,
+    but separates the graphs that one task calls."""
+    return (path[:depth] for depth in range(1, len(path)) if not path[depth - 1].isdigit())
 
 
 def _is_chunk(message: Any) -> bool:

@@ -1,5 +1,6 @@
 """A reader that joins a run of this process whose conversation is not in a channel called `messages`: at every cut it
-gets texts from their beginning."""
+gets texts from their beginning. What no node saved in the channel of the options is removed with its step, for
+those who join as for all others, unless the option `unsaved` keeps it."""
 
 import asyncio
 import operator
@@ -47,12 +48,23 @@ def _graph(channel: str, how: Any, joins: Any) -> Any:
 
 
 CHANNELS: dict[str, tuple[str, Any, Options | None, list[str]]] = {
-    "none": ("notes", Annotated[list, operator.add], None, [FIRST, SECOND]),
-    "none, by options": ("chat", Annotated[list, add_messages], Options(), [FIRST, SECOND]),
+    "none": ("notes", Annotated[list, operator.add], None, []),
+    "none, kept": ("notes", Annotated[list, operator.add], Options(unsaved="keep"), [FIRST, SECOND]),
+    "none, by options": ("chat", Annotated[list, add_messages], Options(), []),
+    "none, by options, kept": ("chat", Annotated[list, add_messages], Options(unsaved="keep"), [FIRST, SECOND]),
     "another": ("chat", Annotated[list, add_messages], None, [FIRST, SECOND]),
     "no value yet": ("messages", list, None, [SECOND]),
 }
 """Of each graph: the channel, its type, the run's options, and the texts that stay in the end."""
+
+
+def _heard(listener: Listener) -> set[str]:
+    """All texts that it held at any time."""
+    again, found = Listener(version=listener.version), set()
+    for told in (told for batch in listener.batches for told in batch):
+        again.take([told])
+        found |= {str(message.get("content")) for message in again.view.messages}
+    return found
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -75,8 +87,12 @@ async def test_at_every_cut_texts_come_from_their_beginning(name: str, version: 
         run = await runs.start(graph, {"topic": "tea"}, on("t"), options=options)
         assert await run.wait() == "finished"
         listeners = await asyncio.gather(*joined)
-    assert len(listeners) == sum(len([*text(each), *end()]) for each in (FIRST, SECOND))
-    for listener in listeners:
+    in_first, in_second = (len([*text(each), *end()]) for each in (FIRST, SECOND))
+    assert len(listeners) == in_first + in_second
+    for place, listener in enumerate(listeners):
+        heard = _heard(listener)
+        assert SECOND in heard
+        assert (FIRST in heard) == (place < in_first or stays != [])
         answer = played(agui_client, listener, version)
         assert answer.accepted
         assert [message["content"] for message in answer.messages] == stays

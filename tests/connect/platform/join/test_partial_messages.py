@@ -61,6 +61,23 @@ def test_a_chunk_within_a_task_that_is_suspect_is_muted() -> None:
     assert passing(said("child:1|model:2")) == [False]
 
 
+def test_a_graph_that_a_suspect_task_of_a_subgraph_called_is_muted_with_its_whole_messages() -> None:
+    """That task may answer calls which came before the join: then nobody else is shown what is said there."""
+    values, inside = Part(("child:1", "inner:2"), "values", {}), "child:1|inner:2|model:3"
+    whole = said(inside)._replace(from_start=True)
+    assert passing(values, said(inside), said(inside, kind="tool"), whole) == [True, False, False, False]
+
+
+def test_it_is_muted_to_its_end_and_graphs_of_the_next_tasks_pass() -> None:
+    values = Part(("child:1",), "values", {})
+    later = [
+        said("child:1|inner:2|model:4", kind="ai"),
+        said("child:1|inner:3|model:5"),
+        said("child:1|1|model:6", kind="ai"),
+    ]
+    assert passing(said("child:1|inner:2|model:3"), values, *later) == [False, True, False, True, True]
+
+
 # --- what ends suspicion ----------------------------------------------------------------------------------------------
 
 

@@ -10,10 +10,11 @@ from typing import Any
 
 from langgraph_agui.connect.testing import tool_call
 from langgraph_agui.connect.testing.scripts import tokens
-from langgraph_agui.translator import ClientView
+from langgraph_agui.translator import ClientView, Options
+from langgraph_agui.translator.options import UnsavedMode
 
 from fixtures.gated import ARGS, CALL_ID, FIRST, INSIDE, LEFT, RIGHT, SECOND
-from tests.support.clients.agui_client import VERSIONS
+from tests.support.clients.agui_client import VERSIONS, protocol
 from tests.support.clients.guests import Guest, Guests, values_of
 from tests.support.clients.platform.runs import started
 from tests.support.servers.gates import gates
@@ -55,18 +56,31 @@ class Visit:
         return [self.watcher, *(guest for guests in self.came.values() for guest in guests)]
 
 
-async def visited(server: Backend, graph: str, *, partial: bool, stops: Stops | None = None, **how: Any) -> Visit:
+async def visited(
+    server: Backend,
+    graph: str,
+    *,
+    partial: bool,
+    stops: Stops | None = None,
+    unsaved: UnsavedMode = "step",
+    **how: Any,
+) -> Visit:
     """A run of this graph, with guests at each stop. `how`: what `runs.create` takes. `partial`: the run goes on when
-    they were shown what it has said so far; otherwise when they were told something."""
+    they were shown what it has said so far; otherwise when they were told something. `unsaved`: the guests' option."""
     stops = STOPS[graph] if stops is None else stops
     async with gates() as gate, server.client() as client, Guests(client) as guests:
         gate.hold(*(point for stop in stops for point in stop))
         run = await started(client, graph, gate, **how)
-        visit = Visit(graph, run.run_id, guests.connect(run.thread_id))
+
+        def connected(version: str) -> Guest:
+            options = Options(protocol_version=protocol(version), unsaved=unsaved)
+            return guests.connect(run.thread_id, version, options=options)
+
+        visit = Visit(graph, run.run_id, connected(VERSIONS[0]))
         for stop in stops:
             for point in stop:
                 await gate.reached(point)
-            came = [guests.connect(run.thread_id, version) for version in VERSIONS]
+            came = [connected(version) for version in VERSIONS]
             visit.came[" ".join(stop)] = came
             for guest in came:
                 await (guest.sees(partial_said(stop)) if partial else guest.told("RUN_STARTED"))
