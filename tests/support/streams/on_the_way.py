@@ -323,16 +323,28 @@ def a_message_is_emitted_in_its_fragments(run: Run) -> Iterator[tuple[int, str]]
         whole, deltas = "".join(texts), emitted[kind, message_id]
         if deltas == [whole] and _is_json(whole):
             continue  # a platform's: it may be structured output, and is not shown before it is saved
-        if whole.startswith(("{", "[")) and any(
-            deltas == ["".join(texts[:held]), *texts[held:]] for held in range(2, _HELD + 1)
-        ):
+        if kind == "assistant" and not deltas and whole.strip(_SPACE) in ("", "{", "["):
+            continue  # a platform's: nothing has shown that it is prose, so the checkpoint brings it
+        held = _held(texts) if kind == "assistant" else ()
+        if any(deltas == ["".join(texts[:number]), *texts[number:]] for number in held):
             continue  # a platform's: it might have been
         if final.get((kind, message_id)) == whole and whole.startswith("".join(deltas)) and deltas != texts:
             yield len(run.batches) - 1, f"{kind} {message_id}: {texts} was emitted as {deltas}"
 
 
 _HELD = 3
-"""In how many fragments it shows, at the latest, that a text which begins like JSON is prose."""
+"""In how many fragments, besides white space, it shows at the latest that a text which begins like JSON is prose."""
+_SPACE = " \t\n\r"
+"""The white space that JSON may have around its values (https://www.rfc-editor.org/rfc/rfc8259#section-2)."""
+
+
+def _held(texts: Sequence[str]) -> range:
+    """How many fragments at the beginning of a text may be emitted as one: white space, which may come before JSON, and
+    the fragments that show whether what follows it is JSON."""
+    filled = list(accumulate(bool(text.strip(_SPACE)) for text in texts))
+    if "".join(texts).lstrip(_SPACE).startswith(("{", "[")):
+        return range(2, sum(number <= _HELD for number in filled) + 1)
+    return range(2, filled.count(0) + 2)
 
 
 def _is_json(text: str) -> bool:

@@ -160,6 +160,15 @@ BAD: dict[str, tuple[str, Callable[[], Run]]] = {
             (values(ai("Hello")), [started(), content("Hello"), ended()]),
         ),
     ),
+    "prose behind white space is held longer than the white space": (
+        "a_message_is_emitted_in_its_fragments",
+        lambda: run(
+            (chunk(" "), []),
+            (chunk("Hel"), []),
+            (chunk("lo"), [started(), content(" Hello"), ended()]),
+            (values(ai(" Hello")), []),
+        ),
+    ),
     "a message that streamed comes by a snapshot": (
         "a_message_is_emitted_in_its_fragments",
         lambda: run((chunk("Hel"), []), (chunk("lo"), []), (values(ai("Hello")), [snapshot(m="Hello")])),
@@ -177,6 +186,23 @@ GOOD: dict[str, Callable[[], Run]] = {
     ),
     "a message is opened again behind a snapshot": lambda: run(
         *TEXT[:2], (chunk("lo"), [snapshot(m="Hel"), started(), content("lo"), ended()]), (values(ai("Hello")), [])
+    ),
+    "white space is held until prose follows": lambda: run(
+        (chunk(" "), []),
+        (chunk("\n"), []),
+        (chunk("Hel"), [started(), content(" \nHel")]),
+        (chunk("lo"), [content("lo"), ended()]),
+        (values(ai(" \nHello")), []),
+    ),
+    "a text of white space comes with its checkpoint": lambda: run(
+        (chunk(" "), []), (chunk("\n"), []), (values(ai(" \n")), [snapshot(m=" \n")])
+    ),
+    "white space is held on behind a brace": lambda: run(
+        (chunk("{"), []),
+        (chunk(" "), []),
+        (chunk("\n"), []),
+        (chunk("so"), [started(), content("{ \nso"), ended()]),
+        (values(ai("{ \nso")), []),
     ),
     "a result whose call is not displayed": lambda: run((("custom", 1), [result()])),
     "a step is open while its node runs": lambda: run(
