@@ -11,7 +11,8 @@ from tests.support.streams.translated import BOUNDED, SOURCES, ending
 from tests.support.sweeps import CHOSEN, Choice, in_turn
 
 KEPT_BACK = {"question", "secret", "hitl_edited_tool_calls"}
-"""Channels that are not in their graph's output schema: a server does not stream them, though its state has them."""
+"""Channels that are not in their graph's output schema: a server does not stream them, though its state has them.
+Protocol v3 streams every channel."""
 
 
 def tell(recording: Recording, reader: Reader) -> None:
@@ -30,9 +31,7 @@ def values(recording: Recording, reader: Reader) -> Any:
         return None
     if not isinstance(recording.state["values"], dict) or not recording.state["values"]:
         return reader.telling.translator.values
-    kept_back = KEPT_BACK if recording.source.startswith("platform") else set[str]()
-    if recording.source == "platform-v3":
-        kept_back = kept_back - {"hitl_edited_tool_calls"}
+    kept_back = KEPT_BACK if recording.origin == "platform" and recording.source != "platform-v3" else set[str]()
     return {name: value for name, value in recording.state["values"].items() if name not in kept_back}
 
 
