@@ -344,7 +344,7 @@ def _held(texts: Sequence[str]) -> range:
     filled = list(accumulate(bool(text.strip(_SPACE)) for text in texts))
     if "".join(texts).lstrip(_SPACE).startswith(("{", "[")):
         return range(2, sum(number <= _HELD for number in filled) + 1)
-    return range(2, filled.count(0) + 2)
+    return range(2, filled.count(False) + 2)
 
 
 def _is_json(text: str) -> bool:
