@@ -301,26 +301,46 @@ def a_prediction_stays(run: Run) -> Iterator[tuple[int, str]]:
             written.clear()
 
 
+def _note_calls(part: Part | None, calls: set[str]) -> None:
+    """Adds the calls of a part's messages. Which of them still wait when a graph begins is not followed: a sibling may
+    stream a result that is not stored yet."""
+    messages: Any = ()
+    if part is not None and part.mode == "messages":
+        messages = part.data[:1]
+    elif part is not None and part.mode == "values" and isinstance(part.data, Mapping):
+        messages = part.data.get("messages") or ()
+    for message in messages:
+        known = fields(message)
+        made = [*(known.get("tool_calls") or ()), *(known.get("tool_call_chunks") or ())]
+        calls.update(str(call["id"]) for call in made if call.get("id"))
+
+
 def a_message_is_emitted_in_its_fragments(run: Run) -> Iterator[tuple[int, str]]:
     """A text or a thought that streamed in n fragments and is displayed was emitted in these."""
     final = {(message["role"], message["id"]): message.get("content") for message in run.contents[-1].messages}
     streamed: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     emitted: dict[tuple[str, str], list[str]] = defaultdict(list)
+    calls: set[str] = set()
+    may_answer: set[tuple[str, str, str]] = set()
     for batch, (part, events) in enumerate(zip(run.read, run.batches, strict=True)):
+        _note_calls(part, calls)
         for kind, text in _streamed(part):
             assert part is not None
             metadata = part.data[1]
-            streamed[kind, str(metadata.get("langgraph_checkpoint_ns")), str(fields(part.data[0]).get("id"))].append(
-                text
-            )
+            key = kind, str(metadata.get("langgraph_checkpoint_ns")), str(fields(part.data[0]).get("id"))
+            if key not in streamed and calls and "|" in key[1]:
+                may_answer.add(key)
+            streamed[key].append(text)
         for event in events:
             if event["type"] == "TEXT_MESSAGE_START" and ("message", event["messageId"]) not in run.before(batch):
                 emitted.pop(("assistant", event["messageId"]), None)  # it begins, perhaps anew
             if event["type"] in ("TEXT_MESSAGE_CONTENT", "REASONING_MESSAGE_CONTENT") and event["delta"]:
                 kind = "assistant" if event["type"] == "TEXT_MESSAGE_CONTENT" else "reasoning"
                 emitted[kind, event["messageId"]].append(event["delta"])
-    for (kind, _, message_id), texts in streamed.items():
+    for (kind, task, message_id), texts in streamed.items():
         whole, deltas = "".join(texts), emitted[kind, message_id]
+        if deltas in ([], [whole]) and (kind, task, message_id) in may_answer:
+            continue  # said in a graph that began after calls were made: it may run to answer them
         if deltas == [whole] and _is_json(whole):
             continue  # a platform's: it may be structured output, and is not shown before it is saved
         if kind == "assistant" and not deltas and whole.strip(_SPACE) in ("", "{", "["):
