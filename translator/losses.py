@@ -120,7 +120,7 @@ class Losses:
 
     def illegal_move(self, what: str) -> None:
         """The ledger was asked for a move that is not in its tables; it changed nothing."""
-        _log.error("%s is no legal move (thread %r, run %r).", what, *self._names)
+        _log.error("%s is not a legal move (thread %r, run %r).", what, *self._names)
 
     def _add(self, what: str, error: BaseException, level: int) -> None:
         if what not in self._lost:

@@ -125,9 +125,10 @@ class Procedures:
     def _visible_owner(self, ns: Namespace) -> Owner | None:
         return self._owner(ns) if self._subagents.is_visible(ns) else None
 
-    def is_of_platform(self) -> None:
-        """The parts come from a platform."""
+    def set_platform(self) -> None:
+        """The parts come from a platform: it leaves out channels, and marks no structured output."""
         self._root.has_all_channels = False
+        self.visibility.expects_marks = False
 
     # --- messages -------------------------------------------------------------------------------------------------
 

@@ -164,12 +164,11 @@ class Translator:
         self._expect("live")
         parts = self._reader.read(part)
         if self._reader.source == "platform":
-            self._procedures.is_of_platform()
+            self._procedures.set_platform()
         if self._procedures.error is not None:
             for late in parts:
                 self._losses.drop("part of the mode", to_text(late.mode), Reason.FAILED)
             return []
-        self._procedures.visibility.expects_marks = self._reader.source != "platform"
         made: list[Event] = []
         if self._options.raw_events:
             made = self._applied(_raw(part), "A raw event")

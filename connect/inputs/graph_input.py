@@ -45,8 +45,8 @@ def graph_input(
 ) -> GraphInput:
     """What goes in with an input.
 
-    `new`: the messages that begin a turn, or the results with which a run continues; None: there are none. `state`: the
-    thread where the run starts.
+    `new`: the messages that begin a turn, or the results with which a run continues; None if there are none.
+    `state`: the thread where the run starts.
     """
     values = {**written(channels, given, intake, state.values), **added.values}
     if new is not None and channels.messages_key is not None:

@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 
 def file_limit() -> int | None:
-    """How many files the process may open; None: there is no limit."""
+    """How many files the process may open; None if there is no limit."""
     try:
         import resource
     except ImportError:

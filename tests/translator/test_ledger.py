@@ -80,7 +80,7 @@ def test_every_input_in_every_state_is_a_legal_move_or_changes_nothing(
     caplog.clear()
     INPUTS[made](ledger, record)
     expected = EXPECTED[made](emission, storage)
-    illegal = [entry for entry in caplog.records if "no legal move" in entry.getMessage()]
+    illegal = [entry for entry in caplog.records if "not a legal move" in entry.getMessage()]
     if expected is None:
         assert (record.emission, record.storage, len(illegal)) == (emission, storage, 1)
         assert illegal[0].levelno == logging.ERROR

@@ -2,7 +2,8 @@
 
 Rules:
 
-1. The plan is what the thread has in this channel; None is no plan. So a client has the same plan after a reload.
+1. The plan is what the thread has in this channel; with None it has no plan. So a client has the
+   same plan after a reload.
 2. A thread has one plan, under one id. Its place is where it was first written: behind the results of the first call of
    `write_todos`, the tool of LangChain's and deepagents' todo middleware, or at the end if there is no such call.
 """
