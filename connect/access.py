@@ -51,7 +51,7 @@ class Access:
     """What of a backend's threads may be used. Raises `ValueError` for a filter that is none.
 
     `agent`: the agent's name; None: threads of every agent may be used. `shares_threads_with`: the agents whose threads
-    it may use beside its own. `where`: the user's metadata filter; empty: threads of every user. `creates`: which
+    it may use besides its own. `where`: the user's metadata filter; empty: threads of every user. `creates`: which
     threads may be created, as `Grant` says it.
     """
 

@@ -123,8 +123,8 @@ def note_unused(
     label: str,
 ) -> None:
     """Adds the kinds of what a client sends and no graph gets (the keys of `_WHY`) to those `known`, which `/info` has,
-    and logs each that is new. It is no error: a page sends its tools and its state to every agent. But an owner whose
-    tool is never called must find out why.
+    and logs each that is new. This is not an error: a page sends its tools and its state to every agent. But an owner
+    whose tool is never called must find out why.
 
     A client sends back the state that it got: only what it changed counts. `values` are the thread's values. `label`:
     as `errors.log_context`.

@@ -211,6 +211,6 @@ def _parsed(text: Any) -> Any:
 
 def _comparable_call(call: ToolCall) -> tuple[str, str, str]:
     arguments = call.function.arguments
-    with suppress(ValueError, TypeError):  # what is no JSON, or is read and not written (too deep), compares as text
+    with suppress(ValueError, TypeError):  # not JSON, or too deep to be written: it compares as text
         arguments = orjson.dumps(orjson.loads(arguments or "{}"), option=orjson.OPT_SORT_KEYS).decode()
     return call.id, call.function.name, arguments

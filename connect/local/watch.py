@@ -150,7 +150,7 @@ class _Watch:
         if run.is_lost:
             self._lost = run.run_id
             with suppress(Exception):  # whatever a checkpointer raises: the next read logs it
-                self._mark = await _mark_of(self._source, self._thread_id)  # what the run left is no news
+                self._mark = await _mark_of(self._source, self._thread_id)  # what the run left is not news
 
     async def news(self) -> list[Event]:
         """What changed since the last time, if anything did."""

@@ -136,10 +136,12 @@ def agui_routes(
         if not given >= 0:
             raise ValueError(f"{name}: expected 0 seconds or more, got {given!r}")
     if authorize is not None and token is not None:
-        raise ValueError("token: expected none beside authorize, which alone says who may list, change and delete")
+        raise ValueError(
+            "token: expected no token together with authorize, which alone decides who may list, change and delete"
+        )
     users = Users(authenticate, authorize, token_of(token) if authorize is None else None)
     if store is not None and runs is not None:
-        raise ValueError("store: expected none beside runs, which have one: Runs(store)")
+        raise ValueError("store: expected no store together with runs, which have one: Runs(store)")
     made = agents_of(agents, compatible_with, Runs(store) if runs is None and store is not None else runs)
     service = Service(made, users, limits or Limits(), heartbeat, Closing(grace, drain))
     below = [

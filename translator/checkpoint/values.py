@@ -83,7 +83,7 @@ class RootValues:
         """The stream's last, if they were ignored (rule 4)."""
         self._has_streamed = False
         self._has_ended = False
-        """Whether the run has."""
+        """Whether the run has ended."""
         self._is_ahead = False
         """Whether the stream has yet to catch up with a checkpoint."""
 

@@ -27,7 +27,7 @@ class _Chunk(NamedTuple):
     end: str
     id_field: str
     needs: str | None
-    """The field that its first chunk must have beside the id."""
+    """The field that its first chunk must have besides the id."""
     defaults: Event
     """Fields of the start that a chunk may leave out."""
 

@@ -81,7 +81,7 @@ class JsonPrefix:
         return self._between(state, character)
 
     def _between(self, state: str, character: str) -> bool:
-        """A character between values, that is no white space."""
+        """A character between values that is not white space."""
         if state in ("value", "first value"):
             if character == "]" and state == "first value":
                 return self._close(character)

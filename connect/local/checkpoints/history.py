@@ -72,7 +72,7 @@ def _with_conversation(graph: Graph, state: StateSnapshot) -> StateSnapshot:
 
 
 def conversation_of(value: Any, previous: Any) -> Any:
-    """The value of a function with the conversation that it keeps. A value that is no mapping stays as it is."""
+    """The value of a function with the conversation that it keeps. A value that is not a mapping stays as it is."""
     if not isinstance(value, Mapping):
         return value
     kept = previous if isinstance(previous, Mapping) else {_name_of_messages(value): previous}

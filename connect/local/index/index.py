@@ -85,7 +85,7 @@ class ThreadIndex:
         return rows
 
     async def row(self, agent: IndexedAgent, thread_id: str) -> IndexRow | None:
-        """The row of one thread, as it is now; None: there is no such thread."""
+        """The row of one thread, as it is now; None if the thread does not exist."""
         table = await self._ready(agent)
         row, head = await table.row(agent.reader.agent, thread_id)
         if head is None:
@@ -145,7 +145,7 @@ class ThreadIndex:
         return min(len(changed), _READ)
 
     async def read(self, agent: IndexedAgent, thread_id: str) -> IndexRow | None:
-        """Reads a thread, and writes its row; None: there is no such thread."""
+        """Reads a thread, and writes its row; None if the thread does not exist."""
         table = await self._ready(agent)
         row: IndexRow | None = None
         for _ in range(_TRIES):

@@ -10,7 +10,7 @@ server.
 | deletes a thread | `delete` |
 
 The most specific handler decides: that of the resource and the action, else of the resource, else of the action, else
-of all. If there is no handler the request is allowed. None and True allow it; False, an `AssertionError` and
+of all. Without a handler the request is allowed. None and True allow it; False, an `AssertionError` and
 `Auth.exceptions.HTTPException` refuse it; a mapping is the filter of the threads. What `create` and `create_run` write
 into `value["metadata"]` is stamped on a thread that the run creates; what `search` writes there is a filter too. If
 `create` refuses, a thread that exists can still be run.

@@ -102,5 +102,5 @@ async def test_closed_runs_start_nothing() -> None:
 
 
 def test_an_app_has_runs_or_a_store() -> None:
-    with pytest.raises(ValueError, match=r"store: expected none beside runs"):
+    with pytest.raises(ValueError, match=r"store: expected no store together with runs"):
         agui_app({"chat": quick(InMemorySaver())}, store=MemoryRunStore(), runs=Runs())

@@ -153,7 +153,7 @@ def test_a_token_that_no_header_can_carry_is_refused_at_the_start(token: Any) ->
 
 
 def test_an_app_with_authorize_takes_no_token_beside_it() -> None:
-    with pytest.raises(ValueError, match="token: expected none beside authorize"):
+    with pytest.raises(ValueError, match="token: expected no token together with authorize"):
         chat(token=TOKEN, authorize=lambda *_: True)
 
 
