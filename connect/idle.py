@@ -73,9 +73,10 @@ def subgraph_events(run: Translator, waiting: Iterable[Subgraph]) -> list[Event]
 
 def _ending(ended: RunOutcome) -> Ending:
     """The ending for a translator."""
-    if ended.stopped and isinstance(ended.ending, Finished):
-        return replace(ended.ending, at_breakpoint=True)
-    return ended.ending
+    if not isinstance(ended.ending, Finished):
+        return ended.ending
+    at_breakpoint = ended.stopped or ended.ending.at_breakpoint
+    return replace(ended.ending, at_breakpoint=at_breakpoint, waiting_messages=ended.waiting_messages)
 
 
 def _rolled_back_events(run: Translator, ended: RunOutcome, options: Options) -> list[Event]:
@@ -153,10 +154,18 @@ def _with_custom_error(events: list[Event], thread_id: str, run_id: str) -> list
 
 
 def waiting_events(
-    given: RunAgentInput, wait: Wait, state: ThreadState, options: Options, reader: Reader, *, follows: bool = False
+    given: RunAgentInput,
+    wait: Wait,
+    state: ThreadState,
+    options: Options,
+    reader: Reader,
+    *,
+    ended: RunOutcome | None = None,
+    follows: bool = False,
 ) -> list[Event]:
-    """A run that names the pending interrupts, and changes nothing that the client has. `follows`: it comes after the
-    run of an answer that was not the last, so that the messages which wait are at the end again."""
+    """A run that names the pending interrupts, and changes nothing that the client has. `ended`: how the thread's last
+    run ended. `follows`: it comes after the run of an answer that was not the last, so that the messages which wait are
+    at the end again."""
     known = reader.view.messages
     run = Translator(given.thread_id, given.run_id, options, reader.view, parent_run_id=given.parent_run_id)
     ids = [id_of(interrupt) for interrupt in state.interrupts]
@@ -165,7 +174,8 @@ def waiting_events(
     if follows:
         events += _at_the_end(known, wait.message_ids)
     events += run.feed(("custom", {"name": INTERRUPT_PENDING, "value": what}))
-    return events + run.finish(Finished(tuple(state.interrupts), at_breakpoint=state.is_stopped))
+    asked = ended.ending.interrupts if ended is not None and isinstance(ended.ending, Finished) else ()
+    return events + run.finish(Finished(tuple(asked or state.interrupts), at_breakpoint=state.is_stopped))
 
 
 def _at_the_end(messages: list[dict[str, Any]], ids: Collection[str]) -> list[Event]:

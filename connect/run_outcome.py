@@ -60,6 +60,9 @@ class RunOutcome:
     """Whether that is the checkpoint of a run's input: no node of the run has finished yet."""
     waiting: Sequence[Subgraph] = ()
     """The subgraphs that wait for an answer, outer ones first."""
+    waiting_messages: Sequence[dict[str, Any]] = ()
+    """What the run said and no checkpoint has, if it waits for an answer, as a client's messages. The run store of
+    local graphs knows it; a platform does not."""
     number: int = 0
     """Its number among the runs of its thread, as in `Offset.run`; 0 if that is not known."""
 

@@ -23,7 +23,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass, replace
 from typing import Generic, Self, TypeVar
 
-from ..translator import ClientView
+from ..translator import ClientView, unanswered_calls
 from .events.encoded import Batches, one_batch
 from .events.readers import Reader
 from .idle import log_late, unchanged_events, waiting_events, with_unused_messages
@@ -108,7 +108,10 @@ class Submission(ABC, Generic[_Read]):
                 return await self._following(self._request.view).when_free()
         if isinstance(wanted, Wait):
             thread, follows = now.thread, self._request.follows
-            return one_batch(waiting_events(self._given, wanted, thread, self._options, self._reader, follows=follows))
+            events = waiting_events(
+                self._given, wanted, thread, self._options, self._reader, ended=now.ended, follows=follows
+            )
+            return one_batch(events)
         if isinstance(wanted, Nothing):
             log_late(wanted, self._label)
         if isinstance(wanted, Nothing | Drop):
@@ -126,7 +129,7 @@ class Submission(ABC, Generic[_Read]):
     async def _takes_messages(self, thread: ThreadState) -> bool:
         """Whether the graph takes messages; if that is not known, whether the thread has some. True without a look
         where it decides nothing, since a look may cost a request."""
-        if not (thread.waits or is_answering(self._given)):
+        if not (thread.waits or is_answering(self._given) or unanswered_calls(thread.messages)):
             return True
         channels = await self._channels()
         return channels.messages_key is not None and (channels.names is not None or bool(thread.messages))
@@ -142,8 +145,8 @@ class Submission(ABC, Generic[_Read]):
         return await off_loop(self._graph_input_of, size_of(self._given), wanted, state, channels)
 
     def _graph_input_of(self, wanted: Started, state: ThreadState, channels: InputChannels) -> GraphInput:
-        given, values = self._given, state.values
-        note_unused(self._unused, channels, given, self._intake, values, self._options, self._label)
+        given = self._given
+        note_unused(self._unused, channels, given, self._intake, state, self._options, self._label)
         new = wanted.messages if isinstance(wanted, Begin | Fork) else None
         if isinstance(wanted, GoOn) and wanted.results:
             new = wanted.results

@@ -6,11 +6,11 @@ import logging
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
-from hypothesis import HealthCheck, settings
 
 from tests.support.clients.agui_client import AguiClient
 from tests.support.clients.live_client import LiveClients
 from tests.support.clients.platform.recorded_run import Recorded, recorded
+from tests.support.random.profiles import register_profiles
 from tests.support.servers.databases.postgres import new_database, running_postgres
 from tests.support.servers.databases.redis_server import RedisServer, running_redis
 from tests.support.servers.gates import Gates, gates
@@ -19,11 +19,7 @@ from tests.support.servers.platforms.backend import BACKENDS, Backend, is_left_o
 from tests.support.servers.platforms.dev_server import GRAPHS, MortalServer, mortal_dev_server, running_dev_server
 from tests.support.servers.processes.several import Processes, processes
 
-settings.register_profile("long", max_examples=1000, deadline=None, derandomize=False)
-"""Chosen by `make fuzz`: property tests draw many examples (see `examples`), others each time."""
-settings.register_profile("same", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
-"""All else: the same examples each time, however slow the machine is."""
-settings.load_profile("same")
+register_profiles()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -51,8 +51,10 @@ def golden(fixture: str, streams: Mapping[str, list[Recording]]) -> str:
     sections: dict[str, list[str]] = {}
     for source, turns in streams.items():
         chosen = {**EVERYWHERE, **LOCALLY} if source == "local" else EVERYWHERE
+        uuids = {recording.turn: _uuids(recording) for recording in turns}
         for name, options in chosen.items():
-            for recording, lines in _turns(turns, name, options):
+            for recording, told in _turns(turns, name, options):
+                lines = _numbered(told, uuids[recording.turn])
                 sections.setdefault(lines, []).append(f"== {source}/{recording.turn}: {name}")
     return "".join("\n".join(names) + "\n" + lines for lines, names in sections.items())
 
@@ -71,7 +73,7 @@ def _turns(turns: list[Recording], name: str, options: Mapping[str, Any]) -> Ite
     for recording in turns:
         run = Translator("thread-1", f"run-{recording.turn}", choice, view, source=recording.origin)
         batches = [run.start(), *map(run.feed, recording.parts), run.finish(ending(recording))]
-        yield recording, _numbered("".join(_lines(batches)), recording)
+        yield recording, "".join(_lines(batches))
         view = run.view if view is not None else None
 
 
@@ -81,11 +83,15 @@ def _lines(batches: list[list[dict[str, Any]]]) -> Iterator[str]:
             yield f"{number} {dumps(event).decode()}\n"
 
 
-def _numbered(text: str, recording: Recording) -> str:
+def _uuids(recording: Recording) -> list[str]:
+    """The UUIDs of a recording, in the order in which it has them first."""
+    return list(dict.fromkeys(_UUID.findall(dumps(recording.parts, default=str).decode())))
+
+
+def _numbered(text: str, uuids: list[str]) -> str:
     """The text with each UUID as `<n>`: the n-th of those in it, by where the recording has it first."""
     found = set(_UUID.findall(text))
-    parts = dumps(recording.parts, default=str).decode()
-    order = dict.fromkeys(item for item in _UUID.findall(parts) if item in found)
+    order = [item for item in uuids if item in found]
     numbers = {item: f"<{number}>" for number, item in enumerate([*order, *sorted(found.difference(order))])}
     return _UUID.sub(lambda match: numbers[match[0]], text)
 

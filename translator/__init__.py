@@ -1,16 +1,21 @@
-"""The pure half of langgraph-agui: what a LangGraph run streams in, AG-UI events out; no I/O, clock or randomness.
+"""Turns the stream of a LangGraph run into AG-UI events, without I/O, a clock or randomness.
 
-- `translate`, `translate_sse`: an asynchronous stream of parts in, models or SSE frames out. Most need no more.
-- `Translator`: the state machine inside them, fed part by part; how a run ended is an `Ending`. `Options` says what is
-  emitted, and how.
-- `ClientView`: what a client has after some events, as a value; `OpenItems`: what a stream has opened and not closed.
+- `translate`, `translate_sse`: take an asynchronous stream of parts, and yield models or SSE frames. Most applications
+  need nothing else.
+- `Translator`: the state machine inside these functions, which is fed part by part. An `Ending` describes how a run
+  ended. `Options` determines what is emitted, and how.
+- `ClientView`: a client's messages and state after a series of events. `OpenItems`: the items that a stream has opened
+  and not closed.
 - `to_agui_messages`, `to_langchain_messages`, `message_ids`, `unanswered_calls`: the messages of a thread.
-- `client_contents`: what a client has of a thread's values.
-- `events`: constructors of AG-UI events as wire dicts; `encode`, `to_model`, `for_client_version` convert those.
+- `client_contents`: the messages and the state of a thread, as a client has them.
+- `events`: functions that make AG-UI events as wire dicts. `encode`, `to_model` and `for_client_version` convert these
+  dicts.
 - `answer_schema`, `decision_schemas`, `is_breakpoint`: interrupts.
-- `PartReader`, `Part`: what LangGraph streams, in any shape; `to_json`, `same_json`: any value as JSON.
+- `PartReader`, `Part`: the parts of a LangGraph stream, in any shape. `to_json` converts any value to JSON, and
+  `same_json` compares two values as JSON.
 
-To read the code, begin with `translator.py`: it says how a part becomes events, and where each thing is decided.
+To read the code, begin with `translator.py`. Its docstring describes how a part becomes events, and where each decision
+is made.
 """
 
 from .client.open_items import OpenItems

@@ -1,21 +1,23 @@
-"""The tool calls of one run, by the ids they are emitted under: `Calls`. Emits nothing itself.
+"""Chooses the ids under which tool calls are emitted, and finds the call that a result answers: `Calls`. This module
+emits no events. In this module, "call" means a tool call.
 
-A client knows a tool call by its id alone, whatever message the call belongs to
+A client identifies a call only by its id, even across messages
 (https://github.com/ag-ui-protocol/ag-ui/blob/main/sdks/typescript/packages/client/src/apply/default.ts). Some models
-start counting again in each message, so several calls may have the same id.
+number their tool calls from the beginning in each message, so several calls may have the same id.
 
-Rules
+Rules:
 
-1. A call is emitted under its own id, unless the id is taken: the client already has a call with that id, or had one
-   from another agent in this run. The client does not let one agent open what another one opened, even after a snapshot
-   has dropped it.
-2. If the id is taken, a call of the run itself, or of a plain subgraph, is not emitted. The next snapshot brings it,
-   because a snapshot may have the same id twice. No snapshot brings the call of a subagent, so that call is emitted
-   under an id made from its message's id and its own (`ids.repeated_call_id`).
-3. A result of the run itself answers the call with its id. If the call was not emitted (rule 2), the result is left to
-   the snapshot too, because the client would put it after another message. A result of a subagent answers the
-   subagent's latest call with that id, in this run or in the run that suspended the subagent; without such a call it is
-   not emitted.
+1. A call is emitted under its own id, unless that id is taken. An id is taken if the client knows a call with that id,
+   or if a snapshot in this run dropped another agent's call with that id. The client does not let one agent open an
+   item that another agent opened, even after a snapshot has dropped the item.
+2. If the id is taken and the call belongs to the run itself or to an ordinary subgraph, the call is not emitted. The
+   next snapshot adds it, because a snapshot may contain the same id twice. No snapshot adds a subagent's call, so such
+   a call is emitted under another id. The new id combines the id of the message with the original id of the call
+   (`ids.repeated_call_id`).
+3. A result that belongs to the run itself answers the call whose id it names. If that call was not emitted (rule 2),
+   neither is the result, because the client would place it after the wrong message. The next snapshot adds both. A
+   result that belongs to a subagent answers the latest call with that id that the subagent made, in this run or in the
+   run that suspended the subagent. If no such call exists, the result is not emitted.
 """
 
 from __future__ import annotations
@@ -28,20 +30,22 @@ from .wire.ids import repeated_call_id
 
 
 class Calls:
-    """Under which id a tool call is emitted, and which call a result answers."""
+    """The tool calls of one run, and the ids under which the client knows them."""
 
     def __init__(self, view: ClientView) -> None:
         self._view = view
         self._repeated: set[str] = set()
-        """Ids of calls of the run itself that were not emitted, because the id was taken."""
+        """The ids of calls made by the run itself that were not emitted because the id was taken."""
         self._emitted: dict[tuple[str, str], str] = {}
-        """By subagent and id: the id that the subagent's latest call of this id is emitted under."""
+        """For each subagent and each call id, the id under which the subagent's latest call with that call id was
+        emitted."""
         self._dropped: dict[str, str | None] = {}
-        """The owners of calls that a snapshot made the client drop, as the `subagentRunId` of their events, by emitted
-        id."""
+        """For each call that a snapshot made the client drop, its owner, as a mapping from the emitted id to the
+        `subagentRunId` of the call's events, or to None."""
 
     def emit(self, call_id: str, message_id: str, owner: Owner) -> str | None:
-        """The id to emit a call of this message under; None if it must not be emitted."""
+        """Chooses and records the id under which a call in this message is emitted. Returns None if the call must not
+        be emitted."""
         emitted = call_id
         if self._is_taken(call_id, owner):
             if owner.id is None:
@@ -55,10 +59,11 @@ class Calls:
         return emitted
 
     def dropped(self, emitted_ids: Iterable[str], agent: str | None) -> None:
-        """A snapshot makes the client drop calls of these ids. `agent`: the `subagentRunId` of their message."""
+        """Records that a snapshot makes the client drop the calls with these ids. `agent`: the `subagentRunId` of the
+        message with these calls."""
         self._dropped.update(dict.fromkeys(emitted_ids, agent))
 
-    def answered(self, call_id: str, owner: Owner) -> str | None:
+    def call_of_result(self, call_id: str, owner: Owner) -> str | None:
         """The emitted id of the call that a result answers; None if the result must not be emitted."""
         if owner.id is None:
             return None if call_id in self._repeated else call_id

@@ -1,8 +1,8 @@
-"""How a run ends, as a value for `Translator.finish()`. These are values only: nothing here makes a decision.
+"""Defines the values for `Translator.finish()` that describe how a run ended. They have no behaviour.
 
-A stream does not always show how its run ended: a platform closes the stream of a finished, an interrupted and a
-cancelled run in the same way. A caller that knows more, because it has caught an exception or asked the platform,
-passes one of these.
+A stream does not always show how its run ended. A platform, for example, closes the stream in the same way whether the
+run has finished, was interrupted or was cancelled. A caller that has caught an exception or asked the platform knows
+more, so it passes one of these values.
 """
 
 from __future__ import annotations
@@ -14,24 +14,32 @@ from typing import Any, ClassVar
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The run came to its end, or stopped at interrupts.
+    """The run completed, or stopped at interrupts or at a breakpoint.
 
-    `interrupts`: LangGraph `Interrupt` objects or their JSON, in addition to those of the stream.
-    `state`: the thread's values after the run, by channel, if the caller knows them better than the stream does.
-    `result`: what the run returned; None means the `structured_response` of its state, if it has one.
-    `at_breakpoint`: whether the run stopped at a static breakpoint, which has no interrupt. It has no effect if there
-    are interrupts.
+    `interrupts`: LangGraph `Interrupt` objects or their JSON, in addition to the interrupts in the stream. The JSON may
+    contain `tool_call_id`, which is the id of the tool call whose tool raised the interrupt.
+    `state`: the thread's values after the run, as a mapping from channel names to values. Pass it if you know newer
+    values than the stream contains.
+    `result`: the run's result. None means that the result is the `structured_response` in the run's state, if there is
+    one.
+    `at_breakpoint`: whether the run stopped at a static breakpoint, for which LangGraph raises no interrupt. It is
+    ignored if there are interrupts.
+    `waiting_messages`: the result of `Translator.waiting_messages`, which is the messages that the run emitted before
+    it stopped and that no checkpoint contains. Pass it if the client did not receive these messages in this stream. The
+    interrupts may name tool calls in these messages.
     """
 
     interrupts: Sequence[Any] = ()
     state: Mapping[str, Any] | None = None
     result: Any = None
     at_breakpoint: bool = False
+    waiting_messages: Sequence[dict[str, Any]] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The run raised. `error`: the exception, a platform's `{"error": class name, "message": text}`, or a text."""
+    """The run raised an exception. `error`: the exception, a platform's `{"error": class name, "message": text}`, or a
+    string."""
 
     error: Any
 
@@ -41,24 +49,25 @@ class Cancelled:
     """The run was stopped on request."""
 
     code: ClassVar[str] = "cancelled"
-    """The code of its `RUN_ERROR`, for clients that do not know the outcome `cancelled`."""
+    """The `code` in the `RUN_ERROR` for clients that do not know the outcome `cancelled`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """The source vanished; what became of the run is unknown. `reason`: a text, or the exception that was raised."""
+    """The connection to the source of the stream was lost, so it is unknown how the run ended. `reason`: a string, or
+    the exception that was raised."""
 
     reason: Any
     code: ClassVar[str] = "lost"
-    """The code of its `RUN_ERROR`."""
+    """The `code` in the `RUN_ERROR`."""
 
 
 Ending = Finished | Failed | Cancelled | Lost
 
 
 def as_ending(ending: Ending | BaseException | None) -> Ending | None:
-    """The ending that a caller means: an exception is the failure of the run. Raises `TypeError` for anything but an
-    ending, an exception or None."""
+    """Returns the ending that a caller has passed. If it is an exception, wraps it in `Failed`. Raises `TypeError` for
+    anything other than an ending, an exception or None."""
     if isinstance(ending, BaseException):
         return Failed(ending)
     if ending is None or isinstance(ending, Ending):

@@ -1,14 +1,15 @@
-"""The errors that are raised: mistakes of the caller. A run's own errors become `RUN_ERROR` events."""
+"""The exceptions that this package raises. They report mistakes by the caller; errors of the run itself become
+`RUN_ERROR` events."""
 
 from __future__ import annotations
 
 
 class TranslatorMisuseError(RuntimeError):
-    """A method of `Translator` was called out of order: fed before the start, started twice, or fed after the end."""
+    """A method of `Translator` was called out of order: `feed` before the start or after the end, or `start` twice."""
 
 
 class UnreadablePartError(TypeError):
-    """A part does not have the shape of any LangGraph stream; the message says what was expected and what came.
+    """A part does not have the shape of any LangGraph stream. The message says what was expected and what was received.
 
-    By the time `translate()` raises it, the events have ended in `RUN_ERROR`.
+    `translate()` raises this exception only after it has yielded `RUN_ERROR` as the last event.
     """

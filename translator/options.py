@@ -1,4 +1,5 @@
-"""The options of a translation: one frozen value, checked when it is made. Nothing here acts on them."""
+"""Defines `Options`, the settings for a translation. They are validated on creation and cannot be changed
+afterwards."""
 
 from __future__ import annotations
 
@@ -10,11 +11,12 @@ from pydantic import ConfigDict, Field, StrictBool, StrictInt
 from pydantic.dataclasses import dataclass
 
 PROTOCOL_VERSION: Final = "1.0"
-"""The AG-UI version this package implements."""
+"""The AG-UI version that this package implements."""
 
 CLIENT_CHANNELS: Final = frozenset({"copilotkit", "ag-ui"})
-"""State channels for a front end's tools and context. They are visible only if `state_include` names them, because the
-client already has their content, and graphs keep their own notes there."""
+"""The state channels in which a graph receives the front end's tools and context. They are visible only if
+`state_include` names them, because the client already knows the tools and the context, and because some graphs also
+keep private notes in these channels."""
 
 StateMode = Literal["deltas", "initial", "final", "all", "none"]
 FirstState = Literal["snapshot", "delta"]
@@ -25,19 +27,25 @@ InterruptMode = Literal["outcome", "legacy", "both"]
 ErrorDetail = Literal["none", "code", "message", "full"]
 
 Visibility = Literal["stream", "hide", "tool"]
-"""What is emitted of a model call while it streams. `stream`: each chunk as it comes. `hide`: nothing. `tool`: if the
-call is made inside a tool, each chunk as it comes, as a part of the tool call; elsewhere, the default."""
+"""How a model call is emitted while it is streaming.
+
+- `stream`: every chunk is emitted as soon as it arrives.
+- `hide`: no chunk is emitted.
+- `tool`: if the model is called inside a tool, every chunk is emitted as soon as it arrives, and its message is marked
+  as a part of the tool call. Outside tools, the default applies."""
 
 _EXACT: Final = ConfigDict(extra="forbid")
 
 
 @dataclass(frozen=True, slots=True, config=_EXACT)
 class Prediction:
-    """A tool argument that is emitted as state while it streams (CopilotKit's *predictive state*).
+    """A tool argument that is emitted as state while the model is still generating it (CopilotKit's *predictive
+    state*).
 
-    `state_key`: The state channel that the value goes to.
-    `tool`: The tool whose calls have the argument.
-    `tool_argument`: The argument to take the value from; None takes all arguments, as an object.
+    `state_key`: The state channel that receives the value.
+    `tool`: The name of the tool.
+    `tool_argument`: The name of the argument that contains the value. With None, the value is an object that contains
+    all arguments.
     """
 
     state_key: str
@@ -47,56 +55,65 @@ class Prediction:
 
 @dataclass(frozen=True, kw_only=True, slots=True, config=_EXACT)
 class Options:
-    """How a stream becomes events. The default of each field suits most front ends.
+    """Settings for the translation of a stream into events. The defaults suit most front ends.
 
-    Raises `pydantic.ValidationError`, a `ValueError`, for an unknown name, for a value that has the wrong type or is
-    not one of the choices, and for a positional argument. `dataclasses.replace(options, ...)` returns a changed copy.
+    Raises `pydantic.ValidationError`, which is a `ValueError`, for an unknown option, for a value that has the wrong
+    type or is not one of the choices, and for a positional argument. To make a changed copy, use
+    `dataclasses.replace(options, ...)`.
 
-    `state_include`: Names of the state channels that are visible; None means all but `messages_key`, names that begin
-        with `_`, `CLIENT_CHANNELS`, and `state_exclude`.
-    `state_exclude`: Names of state channels that are never visible.
-    `messages_key`: The channel that has the conversation.
-    `state`: `deltas`: a snapshot, then deltas. `initial`: one snapshot at the start. `final`: one at the end. `all`: a
-        snapshot for each change. `none`: no state events.
-    `first_state`: The first state event of a run, if the client's state is known. `snapshot`: the whole state; needed
-        if a server between here and the client keeps no state from before the run, as CopilotKit's Node runtime does
-        not. `delta`: only what changed, if that is smaller; for clients that read this stream themselves.
-    `history`: `mirror`: the client has the messages that the checkpoint has. `keep`: messages that the graph removed
-        stay, and `connect` and `watch` also emit those that a summary replaced, as far back as the thread's history
-        goes.
-    `unsaved`: What happens to text that a model said and no node saved in `messages_key`: drafts, the answers of
-        routers, and all text of a graph without that channel. `step`: it is removed when its step ends. `run`: it is
-        removed when the run ends in success; if the run waits at an interrupt, when the run continues. `keep`: it
-        stays, in later runs too, until the page is loaded again, because the thread does not have it.
-    `steps`: Whether runs of nodes are emitted as `STEP_*`.
-    `reasoning`: Whether reasoning is emitted.
-    `subagents`: deepagents' `task` subagents. `attributed`: as `SUBAGENT_*`, their events with the subagent's id.
-        `inline`: as if the main agent had emitted them. `hidden`: not at all. Clients that declare no version get no
-        `SUBAGENT_*`, and no steps of subagents: up to 0.0.58 they cannot read them.
+    `state_include`: The names of the visible state channels. None means all channels except `messages_key`,
+        `CLIENT_CHANNELS`, the channels in `state_exclude`, and those whose names begin with `_`.
+    `state_exclude`: The names of state channels that are never visible, even if `state_include` names them.
+    `messages_key`: The state channel that contains the conversation.
+    `state`: Which state events are emitted. `deltas`: a snapshot, followed by deltas. `initial`: one snapshot at the
+        start of the run. `final`: one snapshot at the end of the run. `all`: a snapshot for every change. `none`: no
+        state events.
+    `first_state`: The first state event of a run, if the client's state is already known. `snapshot`: the whole state.
+        This is necessary if a server between this one and the client does not keep the state from before the run.
+        CopilotKit's Node runtime is such a server. `delta`: only the changes, unless the whole state is smaller. Use
+        this for clients that read this stream directly.
+    `history`: Which older messages the client keeps. `mirror`: the client has exactly the messages that are in the
+        checkpoint. `keep`: the client also keeps messages that the graph has removed. In addition, `connect` and
+        `watch` emit messages that a summary has replaced, as far back as the thread's history goes.
+    `unsaved`: What happens to text that a model generated but no node saved in `messages_key`, such as drafts, the
+        answers of routers, and all text in a graph without that channel. `step`: the text is removed when its step
+        ends. `run`: the text is removed when the run succeeds. If the run stops at an interrupt, the text is removed
+        when the run continues. `keep`: the text stays on the page during later runs too. It disappears when the page is
+        reloaded, because the thread does not contain it.
+    `steps`: Whether each run of a node is emitted as `STEP_STARTED` and `STEP_FINISHED`.
+    `reasoning`: Whether the models' reasoning is emitted.
+    `subagents`: How the subagents that deepagents' `task` tool runs are emitted. `attributed`: as `SUBAGENT_*` events,
+        and the events from a subagent carry its id. `inline`: as if the main agent had emitted the events. `hidden`:
+        not at all. Clients that declare no protocol version get neither `SUBAGENT_*` events nor the steps of subagents,
+        because `@ag-ui/client` up to version 0.0.58 cannot read these events.
     `tool_results`: Whether tool results are emitted.
-    `result_limit`: The number of characters of a tool result that are emitted; the rest is left out, and the metadata
-        gives the full size. None means no limit.
-    `tool_progress`: Whether the progress that a tool reports is emitted, as the activity `tool_progress` of its call.
-    `plan`: The state channel with the agent's plan, such as `todos`, which is also emitted as the activity `plan`; None
-        if there is no such channel.
-    `error_activity`: Whether a run that failed also leaves the activity `run_error` in the conversation.
-    `hidden_tools`: Names of tools whose calls and results are not emitted, such as the call of structured output.
-    `visibility`: Which model calls are emitted while they stream: `stream`, `hide` or `tool`. It is a function of the
-        call's LangGraph metadata, or a mapping of names of nodes and tags, where `*` is every other call. `tool`: what
-        a model says inside a tool, or inside a tool of a subagent, is emitted with the id of the tool call as
-        `parentToolCallId` in the metadata of its message, and removed when the root graph's step ends. For a call that
-        the option does not name (or for which the function returns None), the key `agui_visibility` of the call's
-        metadata decides. Without that key, all calls are emitted but those of models inside tools and middlewares. A
-        message that the checkpoint has in the conversation is emitted whatever this option says, at the latest with the
-        checkpoint.
-    `predict_state`: Tool arguments that are emitted as state while they stream.
-    `interrupts`: How interrupts are emitted. `outcome`: in `RUN_FINISHED.outcome`. `legacy`: as the `on_interrupt`
-        custom event that older clients know. `both`: in both ways.
-    `raw_events`: Whether every part is also emitted as a `RAW` event.
-    `error_detail`: What `RUN_ERROR` reveals. `none`: a neutral message. `code`: also the exception's class name, as
-        `code`. `message`: also its text. `full`: also its traceback, in `metadata`.
-    `protocol_version`: The protocol version that the client declares; None if it declares none (`@ag-ui/client` before
-        1.0).
+    `result_limit`: The maximum number of characters that are emitted for one tool result. The rest is left out, and the
+        metadata contains the full size. None means that there is no limit.
+    `tool_progress`: Whether the progress that a tool reports is emitted, as a `tool_progress` activity for the tool
+        call.
+    `plan`: The state channel that contains the agent's plan, such as `todos`. The plan is also emitted as a `plan`
+        activity. None means that there is no such channel.
+    `error_activity`: Whether a failed run leaves a `run_error` activity in the conversation, in addition to
+        `RUN_ERROR`.
+    `hidden_tools`: The names of tools whose calls and results are not emitted, such as a tool for structured output.
+    `visibility`: Which model calls are emitted while they are streaming. This is either a function that takes a model
+        call's LangGraph metadata, or a mapping whose keys are the names of nodes and tags, or `*` for every other model
+        call. The function returns, and the mapping contains, one of these values. `stream`: the model call is emitted.
+        `hide`: it is not emitted. `tool`: if a tool, or a subagent's tool, makes the model call, its messages are
+        emitted with the tool call's id as `parentToolCallId` in their metadata, and are removed when the root graph's
+        step ends. If the mapping does not cover a model call, or the function returns None, the key `agui_visibility`
+        in the model call's metadata decides. Without that key, a model call is emitted unless it is made inside a tool
+        or a middleware. Messages that belong to the conversation in the checkpoint are always emitted, at the latest
+        when the checkpoint arrives.
+    `predict_state`: The tool arguments that are emitted as state while the model is still generating them.
+    `interrupts`: How interrupts are emitted. `outcome`: in `RUN_FINISHED.outcome`. `legacy`: as the custom event
+        `on_interrupt`, which older clients understand. `both`: in both ways.
+    `raw_events`: Whether every part of the stream is also emitted as a `RAW` event.
+    `error_detail`: How much of an exception `RUN_ERROR` reveals. `none`: nothing, so its message is neutral. `code`:
+        the exception's class name, as `code`. `message`: the class name, and the exception's text as the message.
+        `full`: the class name, the text, and the traceback in `metadata`.
+    `protocol_version`: The protocol version that the client declares. None means that the client declares none, as is
+        the case for `@ag-ui/client` before 1.0.
     """
 
     state_include: frozenset[str] | None = None
@@ -125,7 +142,8 @@ class Options:
     protocol_version: Annotated[str, Field(min_length=1)] | None = PROTOCOL_VERSION
 
     def shows_channel(self, name: Any) -> bool:
-        """Whether the state channel `name` is visible; `messages_key` and names that begin with `_` never are."""
+        """Returns whether the state channel `name` is visible. `messages_key` and channels whose names begin with `_`
+        are never visible."""
         if not isinstance(name, str) or name == self.messages_key or name.startswith("_"):
             return False
         if name in self.state_exclude:

@@ -1,4 +1,4 @@
-"""Who emits a message or a tool call: `Owner`."""
+"""Defines `Owner`, which identifies the owner of a message or a tool call."""
 
 from __future__ import annotations
 
@@ -6,23 +6,24 @@ from typing import Final, NamedTuple
 
 
 class Owner(NamedTuple):
-    """Who emits a message: a subagent, or the run itself."""
+    """Identifies the owner of a message or a tool call, which is a subagent or the run itself."""
 
     id: str | None = None
-    """The subagent's run id; None: the run itself."""
+    """The subagent's run id; None if the owner is the run itself."""
     tag: str | None = None
-    """The `subagentRunId` that its events carry; None if subagents are not attributed."""
+    """The `subagentRunId` in the owner's events; None for the run itself, and if subagents are not attributed."""
     depth: int = 0
-    """How many segments of a namespace lead to the subagent."""
+    """The number of segments in the subagent's namespace."""
     is_hidden: bool = False
-    """Whether the option `subagents` hides what it emits."""
+    """Whether the option `subagents` hides the owner's messages and tool calls."""
     in_tool: bool = False
-    """Whether the message is shown as a part of a tool call."""
+    """Whether the message is displayed as part of a tool call."""
 
     @property
     def writes_state(self) -> bool:
-        """Whether what it writes or predicts belongs to the run's state. A subagent has its own state, and its channels
-        may have the same names as the run's (`todos`). The same is true of an agent that a tool runs."""
+        """Whether the values that the owner writes or predicts belong to the run's state. A subagent, or an agent that
+        a tool runs, has its own state, even if some of its channels have the same names as the run's channels
+        (`todos`)."""
         return self.id is None and not self.in_tool
 
 

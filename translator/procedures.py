@@ -1,32 +1,36 @@
-"""What a part of a stream, a checkpoint and the ending of a run cause: the sequences that involve several packages.
+"""Produces the events for a stream part, a checkpoint or the end of a run wherever several packages have to work
+together.
 
 Each procedure yields events one by one. `Translator` applies each event to the view before it asks for the next one.
-The packages `messages`, `run` and `checkpoint` do not import each other: if one needs something that another knows, a
-procedure asks for it here and passes it as an argument.
+The packages `messages`, `run` and `checkpoint` do not import each other. If one of them needs a fact that another one
+knows, a procedure asks the other one for the fact and passes it on as an argument.
 
-Rules
+Rules:
 
-1. A part of a stream first releases the first values of a run, if they were waiting for it (`checkpoint/values.py` says
-   which parts do not release them).
-2. When a superstep has ended, what is open in it is closed innermost first: messages, subagents, steps.
-3. The items of one part (the outputs of nodes, the messages of one list) do not affect each other. If one raises, which
-   no known value causes, it counts as a loss, and the others are translated.
+1. A part of a stream first releases the first values of a run, if they were waiting for it (`checkpoint/values.py`
+   lists the parts that do not release them).
+2. When a superstep has ended, the items that are open in it are closed from the innermost to the outermost: messages,
+   subagents, steps.
+3. The items of one part (the outputs of nodes, the messages of one list) do not affect each other. If translating an
+   item raises an exception, only that item counts as a loss, and the others are still translated. This is a safeguard;
+   no known input causes such an exception.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from .checkpoint.messages import Messages
 from .checkpoint.state import State
-from .checkpoint.values import RootValues
-from .checkpoint.waiting import Waiting
+from .checkpoint.superstep import Superstep
+from .checkpoint.values import RootValues, SuperstepEnd
+from .checkpoint.waiting import Waiting, WaitingMessages
 from .client.open_items import OpenItems
 from .client.view import ClientView
 from .endings import Ending, Finished
 from .jsonable.to_json import to_json, to_text
-from .ledger import Ledger
+from .ledger import Ledger, Overlap
 from .losses import Losses, Reason
 from .messages.model_calls import task_of
 from .messages.predicted_state import Predictions
@@ -34,17 +38,18 @@ from .messages.stream import MessageStream
 from .messages.visibility import VisibilityRules
 from .options import Options
 from .owner import RUN, Owner
-from .parts.channels import as_sequence, channels, written_channels, written_messages
-from .parts.message import fields
+from .parts.channels import as_sequence, channels, writes_channels, written_channels, written_messages
+from .parts.message import fields, kind_of, mapping_in
 from .parts.part import NOTE, UNREAD, Namespace, Part
 from .run.custom import custom_event, written_state
-from .run.delegations import called_tool
 from .run.ending import error_activity, failed, failure_of, result_of
 from .run.error_detail import NEUTRAL, Failure, failure_of_result
 from .run.interrupts import Interrupts
 from .run.progress import Progress, Status, ToolProgress, emitted_progress, written_progress
 from .run.steps import Steps
 from .run.subagents import Subagent, Subagents
+from .snapshots import Snapshots
+from .tool_tasks import ToolTasks
 from .wire import events
 from .wire.events import Event
 
@@ -53,7 +58,7 @@ _NOTHING: Any = object()
 
 
 class Procedures:
-    """The handlers of one run, and the order in which they are called."""
+    """Creates the handlers of one run, and calls them in the right order."""
 
     def __init__(self, thread_id: str, run_id: str, options: Options, view: ClientView, losses: Losses) -> None:
         self._thread_id = thread_id
@@ -63,32 +68,28 @@ class Procedures:
         self._losses = losses
         self._ledger = ledger = Ledger(view, losses)
         self._interrupts = Interrupts(losses)
-        self.visibility = VisibilityRules(options, losses)
-        self._subagents = Subagents(view, options, self.visibility)
+        self._tools = tools = ToolTasks()
+        self.visibility = VisibilityRules(options, tools, losses)
+        self._subagents = Subagents(view, options, tools)
         self._steps = Steps(options, self._subagents)
         self._progress = ToolProgress(view, options, ledger)
         self._state = State(view, options, losses)
-        self._messages = Messages(view, options, ledger, losses)
-        predictions = Predictions(view, options, self._state.predict, self._state.release)
-        self._stream = MessageStream(view, options, ledger, self.visibility, predictions, losses, self._messages.remove)
-        self._waiting = Waiting(view, options, self._interrupts, self._visible_owner, losses)
-        self._root = RootValues(
-            self._messages,
-            self._state,
-            self._waiting,
-            ledger,
-            options,
-            losses,
-            self._stream.on_superstep_end,
-            self._stream.on_checkpoint,
+        self._snapshots = snapshots = Snapshots(view, options, ledger)
+        self._messages = Messages(view, options, ledger, losses, snapshots)
+        self._predictions = Predictions(view, options)
+        self._stream = MessageStream(
+            view, options, ledger, tools, self.visibility, self._predictions, snapshots, losses
         )
+        self._waiting = Waiting(view, options, losses)
+        self._superstep = Superstep()
+        self._root = RootValues(self._messages, self._state, ledger, options, losses)
         self.next_delta = self._stream.next_delta
         """Returns the event for a chunk that only continues its message."""
         self._output: Any = _NOTHING
-        """The last output of a node of the root graph, if it came before the first values."""
+        """The last output of a root graph's node that was received before the first values."""
         self.error: Any = None
         """The data of a platform's `error` part, after which the run has failed."""
-        self.of_mode: Mapping[str, Callable[[Part], Iterator[Event]]] = {
+        self._of_mode: Mapping[str, Callable[[Part], Iterator[Event]]] = {
             "messages": self._on_message,
             "updates": self._on_updates,
             "values": self._on_values,
@@ -100,22 +101,67 @@ class Procedures:
             UNREAD: self._on_unread,
             NOTE: self._on_note,
         }
-        """By mode: the procedure that yields the events of a part."""
+        """For each mode, the procedure that yields the events for a part of that mode."""
+
+    def on_part(self, part: Part) -> Iterator[Event] | None:
+        """Returns the events for a part of the stream; None if parts of its mode are not translated."""
+        procedure = self._of_mode.get(part.mode)
+        return None if procedure is None else self._with_predictions(procedure(part))
+
+    def on_checkpoint(
+        self, values: Any, ns: Namespace, interrupts: Sequence[Any], at_breakpoint: bool
+    ) -> Iterator[Event]:
+        """Returns the events for a checkpoint that was read during the stream (`Translator.apply_checkpoint`)."""
+        return self._with_predictions(self._on_checkpoint(values, ns, interrupts, at_breakpoint))
+
+    def on_end(self, ending: Ending, failure: Failure | None) -> Iterator[Event]:
+        """Returns the events before the terminal event, which close the items that are still open.
+
+        After success or an interrupt, the client's messages and state become equal to those of the checkpoint. After
+        any other ending, partial text stays. Only first values that are still waiting, and the real values of predicted
+        state, are emitted then.
+        """
+        return self._with_predictions(self._on_end(ending, failure))
+
+    def _with_predictions(self, made: Iterator[Event]) -> Iterator[Event]:
+        """Yields these events, and adds the events for state that is predicted from the tool calls among them."""
+        predictions, guard = self._predictions, self._losses.guard
+        for event in made:
+            if "toolCallId" not in event or event["toolCallId"] not in predictions:
+                yield event
+                continue
+            with guard("The state that is predicted"):
+                if (announced := predictions.announced(event)) is not None:
+                    yield announced
+                yield from self._predicted(predictions.ended(event))
+            yield event
+            with guard("The state that is predicted"):
+                if event["toolCallId"] in predictions:
+                    yield from self._predicted(predictions.grown(event))
+
+    def _predicted(self, values: Mapping[str, Any]) -> Iterator[Event]:
+        """Yields a separate event for the predicted value of each channel, because each event is computed from the
+        client's state after the previous event."""
+        for name, value in values.items():
+            if (event := self._state.predict(name, value)) is not None:
+                yield event
 
     @property
     def values(self) -> Any:
-        """The newest known values of the root graph, as they came; None before the first."""
+        """The newest known values of the root graph, as they were received; None if no values have been received
+        yet."""
         return self._root.last
 
     @property
     def interrupted(self) -> Literal["interrupt", "breakpoint"] | None:
-        """What the run has stopped at: interrupts that wait for answers, or a static breakpoint; None if at neither."""
+        """The reason why the run has stopped: interrupts that are waiting for answers, or a static breakpoint. None if
+        neither is the case."""
         if not self._interrupts:
             return None
         return "interrupt" if self._interrupts.places else "breakpoint"
 
     def _owner(self, ns: Namespace) -> Owner:
-        """Who emits what comes from the graph at `ns`."""
+        """The owner of the messages and tool calls of the graph at `ns`."""
         subagents = self._subagents
         subagent = subagents.of(ns)
         if subagent is None:
@@ -125,56 +171,108 @@ class Procedures:
     def _visible_owner(self, ns: Namespace) -> Owner | None:
         return self._owner(ns) if self._subagents.is_visible(ns) else None
 
+    def _owns_calls(self, ns: Namespace) -> bool:
+        """Whether the tool calls of the graph at `ns` belong to messages of the thread itself."""
+        owner = self._visible_owner(ns)
+        return owner is not None and owner.id is None
+
     def set_platform(self) -> None:
-        """The parts come from a platform: it leaves out channels, and marks no structured output."""
+        """Records that the parts come from a platform, which leaves out some channels and does not mark structured
+        output."""
         self._root.has_all_channels = False
         self.visibility.expects_marks = False
+
+    # --- root values ----------------------------------------------------------------------------------------------
+
+    def _stored_in_subgraphs(self) -> WaitingMessages:
+        """The messages that count as stored because the checkpoints of waiting subgraphs contain them."""
+        if not self._waiting.namespaces:
+            return WaitingMessages([], bool(self._interrupts))
+        owners = {ns: self._visible_owner(ns) for ns in self._waiting.namespaces}
+        places, at_breakpoint = self._interrupts.namespaces, self._interrupts.is_stopped
+        is_first = not self._root.has_emitted
+        stored = self._waiting.stored(owners, places, at_breakpoint=at_breakpoint, is_first=is_first)
+        return WaitingMessages(stored, bool(self._interrupts))
+
+    def _release(self, *, is_older: bool = False) -> Iterable[Event]:
+        """Returns the events for the first values, if they were waiting (rule 1)."""
+        if not self._root.is_deferring:
+            return ()
+        return self._reconciled(self._root.release(self._stored_in_subgraphs(), is_older=is_older))
+
+    def _reconciled(self, made: Generator[Event, None, SuperstepEnd | None]) -> Iterator[Event]:
+        """Yields the events for root values. If the values end a superstep, this method also informs the handlers."""
+        ended = yield from made
+        if ended is None:
+            return
+        self._stream.on_superstep_end(is_compared=ended.is_compared)
+        if not self._interrupts:  # with interrupts, these are the last values of the run, with pending writes applied
+            self._waiting.root_superstep_ended()
 
     # --- messages -------------------------------------------------------------------------------------------------
 
     def not_stored(self, messages: Iterable[Any]) -> dict[str, list[Event]]:
-        """The messages with text that the run emitted and that are not among these (`Translator.not_stored`)."""
+        """Returns the messages with text that the run has emitted and that `messages` does not contain (see
+        `Translator.not_stored`)."""
         return self._ledger.texts_not_stored({fields(message).get("id") for message in messages})
 
+    def waiting_messages(self) -> list[Event]:
+        """Returns the messages of a waiting run that no checkpoint contains (see `Translator.waiting_messages`)."""
+        with self._losses.guard("The messages of a run that waits"):
+            return self._root.waiting_messages(self._stored_in_subgraphs()) if self._interrupts else []
+        return []
+
     def _on_message(self, part: Part) -> Iterator[Event]:
-        yield from self._root.release()
+        yield from self._release()
         message, metadata = part.data
         metadata = _NONE if metadata is None else metadata
         ns = part.ns
         yield from self._subagents.on_message(ns, metadata)
         yield from self._steps.on_message(ns, metadata)
+        self._superstep.read_message(ns, metadata)
         owner = self._owner(ns)
         yield from self._stream.on_message(ns, message, metadata, owner)
-        call_id = self._stream.answered(message, owner)
+        if kind_of(fields(message)) == "tool":
+            yield from self._on_result(ns, message, metadata, owner)
+
+    def _on_result(self, ns: Namespace, message: Any, metadata: Mapping[str, Any], owner: Owner) -> Iterator[Event]:
+        """Yields the events that follow the result of a tool: the ends of the progress and of the subagent that belong
+        to its tool call."""
+        call_id = self._stream.call_answered_by(message, owner)
         if call_id is not None:
-            yield from self._progress.answered(ns, call_id, failed=fields(message).get("status") == "error")
-        for subagent in self._subagents.answered(message, call_id, tuple(task_of(metadata).split("|"))):
+            if owner.writes_state and not self._tools.in_tool(ns):
+                self._state.release(self._predictions.predicted_by(call_id))
+            yield from self._progress.on_result(ns, call_id, failed=fields(message).get("status") == "error")
+        for subagent in self._subagents.ended_by_message(message, call_id, tuple(task_of(metadata).split("|"))):
             yield from self._end_subagent(subagent, failure_of_result(message, self._options.error_detail))
 
     # --- nodes and values -----------------------------------------------------------------------------------------
 
     def _on_updates(self, part: Part) -> Iterator[Event]:
-        data = part.data if isinstance(part.data, Mapping) else {}
+        data = part.data if type(part.data) is dict or isinstance(part.data, Mapping) else {}
         if "__interrupt__" in data:
             self._interrupts.add(part.ns, data["__interrupt__"])
-        marks = data.get("__metadata__")
-        is_cached = isinstance(marks, Mapping) and marks.get("cached") is True
+        is_cached = "__metadata__" in data and mapping_in(data, "__metadata__").get("cached") is True
         if is_cached and self._may_be_replayed(data):
             self._root.is_resumed = True
         else:
-            yield from self._root.release()
+            yield from self._release()
         for node, output in data.items():
             name = to_text(node)
             if name not in ("__interrupt__", "__metadata__"):
-                with self._losses.guard("The output of a node"):
+                try:
                     yield from self._on_node_output(part.ns, name, output, is_cached=is_cached)
+                except Exception as error:
+                    self._losses.fault("The output of a node", error)
+        yield from self._remove_lost_messages()
 
     def _may_be_replayed(self, outputs: Mapping[Any, Any]) -> bool:
-        """Whether cached updates may belong to tasks that finished in an earlier run, which a resumed run replays.
+        """Whether cached updates may be repetitions, by a resumed run, of updates from an earlier run.
 
-        LangGraph marks the hits of a node's own cache (`CachePolicy`) in the same way
+        LangGraph marks hits of a node's own cache (`CachePolicy`) in the same way
         (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_loop.py), but the client
-        does not have the messages of a hit."""
+        does not know the messages of such a hit.
+        """
         key = self._options.messages_key
         ids = [fields(message).get("id") for output in outputs.values() for message in written_messages(output, key)]
         return not (ids and self._view.knows_messages) or any(isinstance(i, str) and self._view.has(i) for i in ids)
@@ -184,24 +282,37 @@ class Procedures:
             yield from self._on_cached_output(ns, node, output)
             yield from self._steps.on_update(ns, node, is_cached=True)
         else:
-            for subagent, result in self._subagents.returned(ns, output):
+            for subagent, result in self._subagents.ended_by_output(ns, output):
                 yield from self._end_subagent(subagent, failure_of_result(result, self._options.error_detail))
             yield from self._steps.on_update(ns, node)
-            self._stream.on_node_output(ns, node, output)
+            self._stream.read_output(ns, node, output)
             if not ns and self._root.last is None:
                 self._output = output
-        self.visibility.on_node_output(ns, node, output)
-        self._waiting.on_node_output(ns, node, output)
+        self._tools.read_output(ns, node, output)
+        self._waiting.read_output(ns, node, output)
         if not ns:
             names = written_channels(output)
-            self._state.written(names)
-            self._messages.written(names)
+            self._superstep.read_output(node, has_written=bool(names) or writes_channels(output))
+            self._state.record_written(names)
+            self._messages.record_written(names)
 
     def _on_cached_output(self, ns: Namespace, node: str, output: Any) -> Iterator[Event]:
-        """A cached update belongs to a sibling that has finished: no other part of a resumed run has its messages."""
+        """Yields the events for a cached update. The update is from a task that finished in an earlier run, and no
+        other part of the resumed run contains its messages."""
         if self._root.has_emitted and not ns:
             for message in written_messages(output, self._options.messages_key):
                 yield from self._stream.on_whole(ns, message, {"langgraph_node": node}, RUN, is_replayed=True)
+
+    def _remove_lost_messages(self) -> Iterator[Event]:
+        """Yields the events that remove the messages emitted in the superstep, if no values will contain them."""
+        if not self._superstep.lost_its_messages or self._interrupts:
+            return
+        self._superstep.reset()
+        yield from self._stream.close()
+        with self._losses.guard("The messages"):
+            ended = yield from self._root.on_lost_messages(self._stored_in_subgraphs())
+            if ended is not None:
+                self._stream.on_superstep_end(is_compared=ended.is_compared)
 
     def _on_values(self, part: Part) -> Iterator[Event]:
         named = channels(part.data) or _NONE
@@ -211,31 +322,37 @@ class Procedures:
         if part.ns:
             yield from self._on_child_values(part, is_partial=bool(interrupts))
             return
-        yield from self._root.release()
-        # A graph yields values before a node runs, and more of them later. A function yields values once: its result.
+        yield from self._release()
+        # A graph yields values before its first node runs and again later. A function only yields its result, once.
         has_messages = type(named.get(self._options.messages_key)) in (list, tuple)
         is_first = self._root.last is None
         self._messages.is_function = has_messages and is_first and _are_same(part.data, self._output)
         self._output = _NOTHING
         if not interrupts:
             self._waiting.root_values_came()
-            with self._losses.guard("The end of a superstep") as end:
+            try:
                 yield from self._superstep_ended()
-            if end.raised:
+            except Exception as error:
+                self._losses.fault("The end of a superstep", error)
                 yield from self._close_messages()
-        with self._losses.guard("The subagents"):
-            self.visibility.on_values((), named)
+        try:
+            self._tools.read_values((), named)
             yield from self._subagents.on_values((), named)
+        except Exception as error:
+            self._losses.fault("The subagents", error)
+        waiting = self._stored_in_subgraphs()
         is_deferred = False
-        with self._losses.guard("The first values"):
-            is_deferred = self._root.defers(part.data, is_partial=bool(interrupts))
+        try:
+            is_deferred = self._root.defers(part.data, waiting, is_partial=bool(interrupts))
+        except Exception as error:
+            self._losses.fault("The first values", error)
         if not is_deferred:
-            yield from self._root.on_values(part.data, is_partial=bool(interrupts))
+            yield from self._reconciled(self._root.on_values(part.data, waiting, is_partial=bool(interrupts)))
 
     def _on_child_values(self, part: Part, *, is_partial: bool) -> Iterator[Event]:
         ns = part.ns
-        self._waiting.on_values(ns, part.data)
-        self.visibility.on_values(ns, part.data)
+        self._waiting.read_values(ns, part.data)
+        self._tools.read_values(ns, part.data)
         yield from self._subagents.on_values(ns, channels(part.data))
         yield from self._steps.on_graph(ns)
         if not is_partial:
@@ -248,42 +365,48 @@ class Procedures:
             yield from self._steps.end_superstep(ns)
 
     def _results_in(self, ns: Namespace, messages: Any) -> Iterator[Event]:
-        """The results among a subgraph's messages that no part has brought."""
+        """Yields the events for tool results that only the values of a subgraph contain."""
         owner = self._visible_owner(ns)
         if owner is None:
             return
         for message in [*self._stream.results_in(messages, owner)][::-1]:
             yield from self._stream.on_whole(ns, message, _NONE, owner)
-            if (call_id := self._stream.answered(message, owner)) is not None:
+            if (call_id := self._stream.call_answered_by(message, owner)) is not None:
                 failed = fields(message).get("status") == "error"
-                yield from self._progress.answered(ns, call_id, failed=failed)
+                yield from self._progress.on_result(ns, call_id, failed=failed)
 
     def _superstep_ended(self) -> Iterator[Event]:
-        """Closes what is open in a superstep of the root graph that has ended."""
+        """Yields the events that close the items that are still open when a superstep of the root graph has ended."""
+        self._superstep.reset()
         yield from self._stream.close()
         yield from self._progress.superstep_ended((), is_waiting=bool(self._interrupts))
         for subagent in self._subagents.running():
             yield from self._end_subagent(subagent)
         yield from self._steps.end_superstep(())
 
-    def on_checkpoint(
+    def _on_checkpoint(
         self, values: Any, ns: Namespace, interrupts: Sequence[Any], at_breakpoint: bool
     ) -> Iterator[Event]:
-        """The events for a checkpoint that was read during the stream (`Translator.apply_checkpoint`)."""
-        self.visibility.on_values(ns, values)
+        self._tools.read_values(ns, values)
         if ns:
-            self._waiting.on_checkpoint(ns, values)
+            self._waiting.read_checkpoint(ns, values)
             if interrupts or at_breakpoint:
                 yield from self._subagents.on_values(ns, channels(values))
         elif values is not None:
-            self._subagents.on_checkpoint(channels(values))
-            yield from self._root.on_checkpoint(values)
+            self._subagents.read_checkpoint(channels(values))
+            yield from self._release(is_older=True)
+            checkpoint = self._root.read_checkpoint(values)
+            if checkpoint is not None:
+                overlap = Overlap(set(), set())
+                if checkpoint.stored is not None:
+                    overlap = yield from self._stream.on_checkpoint(checkpoint.stored)
+                yield from self._root.on_checkpoint(checkpoint, overlap)
         self._interrupts.add_pending(ns, interrupts, at_breakpoint=at_breakpoint)
 
     # --- the rest of a run ----------------------------------------------------------------------------------------
 
     def _on_custom(self, part: Part) -> Iterator[Event]:
-        yield from self._root.release()
+        yield from self._release()
         owner = self._owner(part.ns)
         payload = to_json(part.data)
         if owner.is_hidden:
@@ -294,17 +417,14 @@ class Procedures:
         if progress is not None:
             yield from self._on_progress(part.ns, progress)
             return
-        written = written_state(payload) if owner.writes_state else None
+        written = written_state(payload) if owner.writes_state and not self._tools.in_tool(part.ns) else None
         if written is None:
             event = custom_event(payload, self._view, owner.tag)
             if event["type"] == "ACTIVITY_SNAPSHOT":
                 self._ledger.keep([event["messageId"]])
             yield event
             return
-        for name, value in written.items():
-            predicted = self._state.predict(name, value)
-            if predicted is not None:
-                yield predicted
+        yield from self._predicted(written)
 
     def _on_tools(self, part: Part) -> Iterator[Event]:
         progress = emitted_progress(part.data)
@@ -312,8 +432,9 @@ class Procedures:
             yield from self._on_progress(part.ns, progress)
 
     def _on_progress(self, ns: Namespace, progress: Progress) -> Iterator[Event]:
-        """A tool reports its progress, for a call that the graph at `ns`, or a graph around it, made."""
-        graph = self.visibility.graph_of_call(ns, progress.call_id, self._owner(ns).depth)
+        """Yields the events for progress that a tool reports. The tool call was made by the graph at `ns` or by a graph
+        that encloses it."""
+        graph = self._tools.graph_of_call(ns, progress.call_id, self._owner(ns).depth)
         owner = self._visible_owner(graph)
         if owner is not None:
             yield from self._progress.on_progress(progress, graph, owner)
@@ -323,16 +444,19 @@ class Procedures:
 
     def _on_tasks(self, part: Part) -> Iterator[Event]:
         if not (isinstance(part.data, Mapping) and "input" in part.data):
-            yield from self._root.release()
+            yield from self._release()
         if isinstance(part.data, Mapping):
+            call_id = self._tools.record_task(part.ns, part.data)
             if asked := as_sequence(part.data.get("interrupts")):
-                self._interrupts.add(part.ns, asked)
-            segment = f"{part.data.get('name')}:{part.data.get('id')}"
-            self.visibility.on_task(part.ns, segment, called_tool(part.data.get("input")))
+                self._interrupts.add(part.ns, asked, call_id)
             yield from self._steps.on_task(part.ns, part.data)
+            if not part.ns:
+                self._superstep.read_task(part.data)
+                yield from self._remove_lost_messages()
 
     def _on_metadata(self, part: Part) -> Iterator[Event]:
-        """The server starts the run, or has started it again: then what was open would never end by itself."""
+        """Handles a start of the run on the server, which may be a second attempt. Yields the events that close the
+        items of the previous attempt, because the stream would never close them."""
         if isinstance(part.data, Mapping) and "attempt" in part.data:
             yield from self._superstep_ended()
 
@@ -342,17 +466,18 @@ class Procedures:
         yield from ()
 
     def _on_note(self, part: Part) -> Iterator[Event]:
-        """Logs what the reader says about the stream as a whole."""
+        """Logs what the reader reports about the stream as a whole."""
         self._losses.warn(part.data)
         yield from ()
 
     def _on_unread(self, part: Part) -> Iterator[Event]:
-        """Counts what the reader of the stream could not read as a loss."""
+        """Counts a loss for a value that the reader of the stream could not read."""
         self._losses.fault(*part.data)
         yield from ()
 
     def _end_subagent(self, subagent: Subagent, failure: Failure | None = None) -> Iterator[Event]:
-        """Ends a subagent. It has failed, or is suspended by an interrupt that was raised inside it, or is done."""
+        """Yields the events that end a subagent, which has failed, has finished, or is suspended by an interrupt inside
+        it."""
         yield from self._stream.close(subagent.ns)
         yield from self._steps.end_superstep(subagent.ns)
         depth = len(subagent.ns)
@@ -362,20 +487,16 @@ class Procedures:
     # --- the end of a run -----------------------------------------------------------------------------------------
 
     def failure(self, ending: Ending) -> Failure | None:
-        """What an ending makes of the items that are still open: they fail like this, or None if the run finished."""
+        """Returns the failure that is reported for items that are still open at this ending; None if the run
+        finished."""
         with self._losses.guard("The error"):
             return failure_of(ending, self._options.error_detail)
         return None if isinstance(ending, Finished) else Failure(NEUTRAL)
 
-    def end(self, ending: Ending, failure: Failure | None) -> Iterator[Event]:
-        """The events before the terminal event: they close what is still open.
-
-        After success or an interrupt, the client's messages and state become those of the checkpoint. After any other
-        ending, only first values that were waiting are compared with the client's, and partial text stays.
-        """
+    def _on_end(self, ending: Ending, failure: Failure | None) -> Iterator[Event]:
         guard = self._losses.guard
         with guard("The first values"):
-            yield from self._root.release()
+            yield from self._release()
         if isinstance(ending, Finished):
             yield from self._end_messages()
             with guard("The interrupts of the ending"):
@@ -383,7 +504,11 @@ class Procedures:
             with guard("The interrupts that were caught"):
                 self._interrupts.forget_caught()
             with guard("The last values"):
-                yield from self._root.at_end(ending.state)
+                yield from self._reconciled(self._root.at_end(self._stored_in_subgraphs(), ending.state))
+            with guard("The messages of a run that waits"):
+                missing = [message for message in ending.waiting_messages if not self._view.has(message["id"])]
+                if missing:
+                    yield from self._snapshots.of([*self._view.messages, *missing])
             with guard("The last state"):
                 if (event := self._state.finish()) is not None:
                     yield event
@@ -405,7 +530,7 @@ class Procedures:
                 yield from self._interrupts.legacy(self._view.messages, self._owner)
 
     def terminal(self, ending: Ending, failure: Failure | None) -> Event:
-        """The terminal event of a run with this ending."""
+        """Returns the terminal event of a run with this ending."""
         usage: list[Event] = []
         with self._losses.guard("The token usage"):
             usage = self._stream.usage.totals()
@@ -415,7 +540,7 @@ class Procedures:
         return events.run_finished(self._thread_id, self._run_id, outcome, result, usage)
 
     def _outcome(self, ending: Finished) -> tuple[Event | None, Any]:
-        """The outcome of a finished run, and its result."""
+        """Returns the outcome and the result of a finished run."""
         if not self._interrupts:
             result = None
             with self._losses.guard("The result"):
@@ -425,25 +550,26 @@ class Procedures:
             return None, None
         items = self._interrupts.bare(self._run_id)
         with self._losses.guard("The details of the interrupts"):
-            items = self._interrupts.items(self._run_id, self._view.messages, self._owner)
+            items = self._interrupts.items(self._run_id, self._view.messages, self._owner, self._owns_calls)
         return {"type": "interrupt", "interrupts": items}, None
 
     def _close(self, failure: Failure | None) -> Iterator[Event]:
-        """Closes what is open: messages, steps, then subagents, innermost first."""
+        """Yields the events that close the open items, from the innermost to the outermost: messages, subagents,
+        steps."""
         guard = self._losses.guard
         yield from self._end_messages()
         with guard("The true values of predicted state"):
             if (event := self._state.end_predictions()) is not None:
                 yield event
-        with guard("The end of the steps"):
-            yield from self._steps.end_superstep(())
         running: list[Subagent] = []
         with guard("The end of the subagents"):
             running = self._subagents.running()
         for subagent in running:
             with guard("The end of a subagent"):
                 yield from self._end_subagent(subagent, failure)
-        for _ in range(2):  # something is left only if one of these raised, or if an event that closes it was lost
+        with guard("The end of the steps"):
+            yield from self._steps.end_superstep(())
+        for _ in range(2):  # items are still open only after an exception, or if an event that closes one was lost
             with guard("What is open"):
                 if self._view.has_open_items:
                     yield from self._view.open.closings()
@@ -454,7 +580,8 @@ class Procedures:
         yield from self._close_messages()
 
     def _close_messages(self) -> Iterator[Event]:
-        """Closes the messages that the client still has open, which it has only if closing them raised."""
+        """Yields the events that close messages which are still open at the client. A message is still open only if an
+        exception was raised while it was being closed."""
         with self._losses.guard("The messages that are open"):
             if self._view.has_open_messages:
                 opened = self._view.open
@@ -462,8 +589,8 @@ class Procedures:
 
 
 def _are_same(values: Any, output: Any) -> bool:
-    """Whether values are the output of a node; False if they cannot be compared."""
+    """Whether values equal the output of a node. Values that cannot be compared with the output count as different."""
     try:
         return values is output or bool(values == output)
-    except Exception:  # a user's class, or an array, which cannot be converted to bool
+    except Exception:  # a user's class may raise, and an array cannot be converted to bool
         return False

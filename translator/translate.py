@@ -1,7 +1,7 @@
-"""The asynchronous shells around `Translator`: a stream of parts in, models or SSE frames out.
+"""Provides the asynchronous functions around `Translator`. They take a stream of parts and yield models or SSE frames.
 
-The rules of the translation are elsewhere: the shells order the calls, and turn an exception of the stream into an
-ending.
+These functions contain no translation rules. They call the translator's methods in the right order, and turn an
+exception from the stream into an ending.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ _STREAMS: Final[Sequence[tuple[str, str, Source]]] = (
     ("langgraph.pregel.main", "Pregel", "local"),
     ("langgraph.pregel.remote", "RemoteGraph", "platform"),
 )
-"""The classes whose `astream` may have made a stream, and where the parts of each come from. Both yield the same
-shapes, so the generator itself is examined. A module that was not imported cannot have made a stream."""
+"""The classes whose `astream` may have created a stream, each with the source of its parts. Parts from both classes
+have the same shapes, so only the generator itself shows which class created it. A class whose module has not been
+imported cannot have created a stream."""
 AtEnd = Callable[[], Awaitable[Ending | None]]
 _Output = TypeVar("_Output")
 
@@ -44,25 +45,27 @@ def translate(
     at_end: AtEnd | None = None,
     source: Source | None = None,
 ) -> AsyncIterator[BaseEvent]:
-    """The AG-UI events of a LangGraph run, as `ag_ui.core` models, each as soon as its part has come.
+    """Translates a LangGraph run into AG-UI events, and yields them as `ag_ui.core` models. Each event is yielded as
+    soon as its part has arrived.
 
-    `stream`: the parts of `graph.astream(..., stream_mode=STREAM_MODES)`, of a platform's run stream, or of any other
-    async iterable of parts. Once an event has been asked for, the stream is closed before the terminal event, and also
-    if the events are closed early.
-    `thread_id`, `run_id`: the ids in `RUN_STARTED`. `parent_run_id`: the run that this one continues, if any.
-    `view`: what the client is known to have; None if that is unknown. The events are applied to it.
-    `at_end`: called when the stream has stopped without an error; returns the ending that the stream itself cannot
-    show. For a platform's run use `langgraph_agui.connect.outcome`. Without it, or if it returns None, see
-    `Translator.finish`.
-    `source`: where the parts come from, `"local"` or `"platform"`. With None, `graph.astream()` of a compiled graph is
-    local, and that of a `RemoteGraph` is a platform's; for any other stream the shapes of the parts decide
-    (`Translator.finish`). Pass it if you wrap a stream.
+    `stream`: `graph.astream(..., stream_mode=STREAM_MODES)`, a platform's run stream, or any other async iterable of
+    parts. Once the first event has been requested, the stream is always closed, either before the terminal event is
+    yielded or when the returned iterator is closed early.
+    `thread_id`, `run_id`: the ids in `RUN_STARTED`. `parent_run_id`: the id of the run that this run continues, if any.
+    `view`: the messages and state that the client is known to have; None if they are unknown. Every event is applied to
+    the view.
+    `at_end`: an async function that is called when the stream has stopped without an error. It returns how the run
+    ended, which the stream itself does not always show. For a platform's run, use `langgraph_agui.connect.outcome`.
+    `Translator.finish` describes what happens if `at_end` is None or returns None.
+    `source`: where the parts come from, `"local"` or `"platform"`. With None, a stream from a compiled graph counts as
+    local, and a stream from a `RemoteGraph` as a platform's. For any other stream, the shapes of the parts decide (see
+    `Translator.finish`). Pass `source` if you wrap the stream.
 
-    An exception of the stream, of closing it, or of `at_end` becomes `RUN_ERROR`, which ends the events. So does a part
-    that cannot be read; it is then also raised, as `UnreadablePartError`. Cancellation passes through. Raises
-    `TypeError` at once for anything that is not an async iterable (`graph.stream()`, or a coroutine that was not
-    awaited), and `ValueError` if the view belongs to a client that declares a protocol version and the options are for
-    a client that declares none.
+    An exception that is raised by the stream, by closing the stream, or by `at_end` becomes `RUN_ERROR`, which is then
+    the last event. If a part cannot be read, the last event is also `RUN_ERROR`, and `UnreadablePartError` is raised
+    after it. Cancellation is not caught. Raises `TypeError` immediately if `stream` is not an async iterable, for
+    example if it is `graph.stream()` or a coroutine that was not awaited. Raises `ValueError` if the view belongs to a
+    client that declares a protocol version, and the options are for a client that declares none.
     """
     source = _source_of(stream, source)
     run = Translator(thread_id, run_id, options, view, parent_run_id=parent_run_id, source=source)
@@ -80,19 +83,20 @@ def translate_sse(
     at_end: AtEnd | None = None,
     source: Source | None = None,
 ) -> AsyncIterator[bytes]:
-    """The events of `translate` as SSE frames (`text/event-stream`), each made by `encode`. It takes the same arguments
-    as `translate` and raises the same errors."""
+    """Works like `translate`, but yields each event as an SSE frame (`text/event-stream`), as `encode` returns it.
+    Takes the same arguments as `translate` and raises the same exceptions."""
     source = _source_of(stream, source)
     run = Translator(thread_id, run_id, options, view, parent_run_id=parent_run_id, source=source)
     return _translated(stream, run, at_end, encode)
 
 
 def _source_of(stream: Any, source: Source | None) -> Source | None:
-    """Where the parts of a stream come from: `source`, if the caller passed it, or else the class of LangGraph that
-    made the stream, if one did. Raises `TypeError` for anything that is not a stream."""
+    """Returns where the parts of a stream come from. This is `source` if the caller passed it. Otherwise the LangGraph
+    class that created the stream decides; if no such class did, returns None. Raises `TypeError` if `stream` is not an
+    async iterable."""
     if not isinstance(stream, AsyncIterable):
         advice = "await it first" if isinstance(stream, Awaitable) else "use graph.astream(), which is asynchronous"
-        raise TypeError(f"expected a stream of parts, an async iterable, got {type(stream).__name__}; {advice}")
+        raise TypeError(f"expected a stream of parts (an async iterable), got {type(stream).__name__}; {advice}")
     code = getattr(stream, "ag_code", None)
     for module, name, made_by in _STREAMS if source is None else ():
         graph = getattr(sys.modules.get(module), name, None)
@@ -104,7 +108,8 @@ def _source_of(stream: Any, source: Source | None) -> Source | None:
 async def _translated(
     stream: AsyncIterable[Any], run: Translator, at_end: AtEnd | None, convert: Callable[[dict[str, Any]], _Output]
 ) -> AsyncIterator[_Output]:
-    """The events of a run, each converted; one generator, because every token passes through it."""
+    """Yields the events of a run, each of them converted. Everything is in one generator to keep the cost per token
+    low, because every token passes through it."""
     ending: Ending | None = None
     unreadable: UnreadablePartError | None = None
     parts = aiter(stream)
@@ -118,7 +123,7 @@ async def _translated(
                     yield convert(event)
         except UnreadablePartError as error:
             unreadable, ending = error, Failed(error)
-        except Exception as error:  # the run's own error is an event, not the caller's
+        except Exception as error:  # an error in the run becomes an event and is not raised
             ending = Failed(error)
         is_open = False
         try:
@@ -126,7 +131,7 @@ async def _translated(
             if ending is None and at_end is not None:
                 ending = await at_end()
         except Exception as error:
-            if ending is not None:  # the first error is the run's; this one would otherwise go unseen
+            if ending is not None:  # the event contains the first error, so this one is only logged
                 _log.warning("A stream that failed could not be closed (run %r).", run.view.run_id, exc_info=error)
             ending = ending or Failed(error)
         for event in run.finish(ending):

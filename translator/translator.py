@@ -1,48 +1,75 @@
-"""The state machine: parts in, events out.
+"""Implements the state machine that takes the parts of a stream and returns events.
 
-States and legal moves
+States and legal calls
 
     new --start()--> live --feed(part)*--> live --finish(ending)--> over
 
-`apply_checkpoint` is legal whenever `feed` is. What only reads (`values`, `interrupted`, `not_stored`, `view`) is
-always legal. Any other order of calls raises `TranslatorMisuseError` and changes nothing. `feed` raises
-`UnreadablePartError` for a part that it cannot read, and then changes nothing; the contents of a part never raise.
-After a platform's `error` part the run has failed, and later parts are ignored.
+`apply_checkpoint` may be called in the same state as `feed`. Members that only read (`values`, `interrupted`,
+`not_stored`, `waiting_messages`, `view`) may be used at any time. A call in the wrong state raises
+`TranslatorMisuseError` and changes nothing. If `feed` cannot read a part, it raises `UnreadablePartError` and changes
+nothing. The contents of a readable part never cause an exception. After a platform's `error` part, the run has failed,
+and later parts are ignored.
 
 How a part becomes events
 
-1. `parts/reader.py` reads the part, whatever its shape, and knows where the parts come from. `feed` finds the procedure
-   for its mode (`procedures.py`). A chunk that only continues a text or the arguments of a tool call takes a shorter
-   path (`MessageStream.next_delta`), the same one for objects and for JSON. That path makes a single short event and
-   applies it itself. It is never taken before the start or after the end, because no message is open then.
-2. Procedures call handlers in three packages: `messages` (what streams), `run` (subagents, steps, interrupts, the
-   ending) and `checkpoint` (what is stored). These packages do not import each other. They share the `Ledger`, which
-   holds every fact about the messages of the run, and the view, which holds what the client has and what is open there.
+1. `parts/reader.py` reads a part of any shape, and determines where the parts come from. `feed` then calls the
+   procedure for the part's mode (`procedures.py`). A chunk that only continues a text or the arguments of a tool call
+   takes a shorter path (`MessageStream.next_delta`), which is the same for objects and for JSON. The shorter path makes
+   a single short event and applies that event to the view itself. It is never taken before the start or after the end,
+   because no message is open at those times.
+2. Procedures call handlers in three packages: `messages` (messages that stream), `run` (subagents, steps, interrupts,
+   the ending) and `checkpoint` (stored messages and state). These packages do not import each other. They share the
+   `Ledger`, which records what is known about the messages of the run, and the view, which contains the client's
+   messages, the client's state, and the items that are open at the client.
 3. Procedures and handlers yield events; they do not emit them. Each event is applied to the view before the next one is
-   made (`_applied`), so a handler always sees the client as it is.
-4. If a handler raises, which no known value causes, the events it made before still count, the loss is counted and
-   logged, and the stream continues (`losses.py`). If an event cannot be framed or applied, only that event is lost,
-   together with the events that the client would refuse without it. The start and the one terminal event always come.
-5. `translate.py` turns the events into bytes (`wire/sse.py`) or models. An event that is too large for a frame was
-   split before it was applied (`wire/frame_limit.py`).
+   made (`_applied`), so a handler always sees the current messages and state of the client.
+4. If a handler raises an exception, the events that it made before are still emitted, the loss is counted and logged,
+   and the stream continues (`losses.py`). This is a safeguard; no known input causes such an exception. If an event
+   cannot be framed or applied, only that event is lost, together with any events that the client would refuse without
+   it. The start and the one terminal event are always emitted.
+5. `translate.py` converts the events to bytes (`wire/sse.py`) or models. Events that are too large for a frame have
+   already been split at this point (`wire/frame_limit.py`).
 
 Where it is decided
 
-==================================================  ==================================================
-whether a stream that stopped shows its run's end   `parts/reader.py`, "Where parts come from"
-what of a model call is visible                     `messages/visibility.py`
-whether a chunk is emitted, even a late one         `messages/stream.py`, rules 1, 5 and 6
-why something was not emitted                       `losses.py`, `Reason`; `Losses.drop` logs it at DEBUG
-under which id a message is emitted                 `messages/model_calls.py`, rule 4
-the id of a tool call, and which result answers it  `calls.py`; a result has the id it is stored under. The result of
-                                                    a tool that the provider runs gets its id in `wire/ids.py`
-whether the client has a stored message             `checkpoint/messages.py`
-which values are older, so they wait or are dropped `checkpoint/values.py`
-what begins a step, and what ends it                `run/steps.py`
-what a late joiner is missing                       `client/catch_up.py`; messages: `client/missing_messages.py`;
-                                                    what is open: `client/open_items.py`
-how the run ends                                    `procedures.py`, and `run/ending.py`
-==================================================  ==================================================
+===================================================  ==============================================================
+whether a stream's end shows how the run ended       `parts/reader.py`, "Where parts come from"
+which parts of a model call are visible              `messages/visibility.py`
+which tasks and graphs run inside tools              `tool_tasks.py`
+whether a chunk is emitted, even a late one          `messages/stream.py`, rules 1, 5 and 6
+whether a complete message is emitted                `messages/stream.py`, rules 2 to 4 and 7
+why something was not emitted                        `losses.py`, `Reason`; `Losses.drop` logs it at DEBUG
+the id under which a message is emitted              `messages/model_calls.py`, rule 4
+the id of a tool call, and which result answers it   `calls.py`. A result has the id it is stored under; the
+                                                     result of a tool that the provider runs gets its id
+                                                     in `wire/ids.py`
+whether the client already has a stored message      `checkpoint/messages.py`
+what a snapshot makes the client drop                `snapshots.py`, and `client/snapshots.py`
+which older values wait or are ignored               `checkpoint/values.py`, rules 1 to 4
+when text that nobody saved is removed               `checkpoint/values.py`, rules 5 to 7; without a `values`
+                                                     part, `checkpoint/superstep.py`
+which messages stay displayed at an interrupt        `checkpoint/values.py`, rule 5; `checkpoint/waiting.py`
+how state is predicted from arguments                `messages/predicted_state.py`
+what begins a step, and what ends it                 `run/steps.py`
+what a late joiner is missing                        `client/catch_up.py`; messages:
+                                                     `client/missing_messages.py`; open items:
+                                                     `client/open_items.py`
+what a page that is loaded again displays            the checkpoint: `convert/conversation.py`. While the run waits
+                                                     also `checkpoint/waiting.py`, and `Translator.waiting_messages`
+which tool call an interrupt belongs to              `run/interrupts.py`, rule 4
+how the run ends                                     `procedures.py`, and `run/ending.py`
+why the same parts give the same bytes               `jsonable/to_json.py`, and `wire/ids.py`
+===================================================  ==============================================================
+
+Where something new goes
+
+===================================================  ==============================================================
+an event type                                        `wire/events.py` first; "Add an event type" in
+                                                     CONTRIBUTING.md has the list, and a test enforces it
+a provider, or a content block                       `content/reader.py`, and `content/reasoning.py` for
+                                                     reasoning. Blocks of unknown types are dropped with a reason
+a stream protocol, or a shape of parts               `parts/reader.py`
+===================================================  ==============================================================
 """
 
 from __future__ import annotations
@@ -73,7 +100,8 @@ _Parameters = ParamSpec("_Parameters")
 def _logging_values(
     translate: Callable[Concatenate[Translator, _Parameters], list[Event]],
 ) -> Callable[Concatenate[Translator, _Parameters], list[Event]]:
-    """A method of the translator that logs each value it cannot read as belonging to its run."""
+    """Decorates a method of the translator. Each value that cannot be read while the method is running is logged with
+    the ids of the thread and the run."""
 
     @wraps(translate)
     def logging_values(self: Translator, /, *args: _Parameters.args, **kwargs: _Parameters.kwargs) -> list[Event]:
@@ -87,21 +115,22 @@ def _logging_values(
 
 
 class Translator:
-    """Translates one run's stream. Deterministic: the same parts, ids, options and view give the same events.
+    """Translates the stream of one run. The translation is deterministic: the same parts, ids, options and view produce
+    the same events.
 
-    `thread_id`, `run_id`: the ids in `RUN_STARTED`. `view`: what the client has when the stream begins; None if that is
-    unknown. `parent_run_id`: the run that this one continues, if there is one.
-    `source`: where the parts come from: `"local"` is a graph in this process; `"platform"` is a LangGraph server, read
-    through the SDK, a `RemoteGraph` or a recording; with None the shapes of the parts decide. It determines what
-    `finish` does with a stream that stops without an ending, and whether text that may be structured output is held.
-    `saving_nodes`: the `saving_nodes` of earlier runs of the same graph.
+    `thread_id`, `run_id`: the ids in `RUN_STARTED`. `view`: the messages and the state that the client has when the
+    stream begins; None if they are unknown. `parent_run_id`: the run that this one continues, if there is one.
+    `source`: where the parts come from. `"local"`: a graph in this process. `"platform"`: a LangGraph server, read with
+    the SDK, a `RemoteGraph` or a recording. With None, the shapes of the parts decide. The source determines how
+    `finish` treats a stream that stops without an ending, and whether text that may be structured output is held.
+    `saving_nodes`: the nodes that were in `saving_nodes` after earlier runs of the same graph.
 
-    Raises `ValueError` if the view belongs to a client that declares a protocol version and the options are for a
+    Raises `ValueError` if the view belongs to a client that declares a protocol version but the options are for a
     client that declares none.
     """
 
     view: ClientView
-    """What the client has after the events emitted so far."""
+    """The client's messages and state after the events emitted so far."""
 
     def __init__(
         self,
@@ -118,7 +147,7 @@ class Translator:
         if view is not None and view.version is not None and options.protocol_version is None:
             raise ValueError(
                 "the options are for a client that declares no protocol version, and the view is of one that declares "
-                f"{view.version!r}: give both the same, as `ClientView(..., version=options.protocol_version)`"
+                f"{view.version!r}: give both the same version, as `ClientView(..., version=options.protocol_version)`"
             )
         self._thread_id = to_text(str(thread_id))
         self._run_id = to_text(str(run_id))
@@ -131,21 +160,23 @@ class Translator:
         self._reader = PartReader(source)
 
     def start(self, trace_id: str | None = None) -> list[Event]:
-        """`RUN_STARTED`. `trace_id`: the trace of the run, if there is one; the event's metadata names it (`traceId`).
-        Raises `TranslatorMisuseError` if the translator has been started before."""
+        """Starts the run and returns `RUN_STARTED`. `trace_id`: the id of the run's trace, if there is one, which the
+        metadata of the event then contains as `traceId`. Raises `TranslatorMisuseError` if the translator has already
+        been started."""
         self._expect("new")
         self._phase = "live"
         started = events.run_started(self._thread_id, self._run_id, PROTOCOL_VERSION, self._parent_run_id, trace_id)
         return [self._surely_applied(started)]
 
     def feed(self, part: Any) -> list[Event]:
-        """The events for the next part of the stream, in any shape that LangGraph, its SDK or a `PartReader` yields.
+        """Returns the events for the next part of the stream. The part may have any shape that LangGraph, its SDK or a
+        `PartReader` yields.
 
         Raises `UnreadablePartError` for anything that is not a part, and `TranslatorMisuseError` before the start and
         after the end.
         """
         try:
-            if type(part) is tuple and type(part[0]) is tuple:  # (namespace, mode, payload): one call less a token
+            if type(part) is tuple and type(part[0]) is tuple:  # (namespace, mode, payload), read here to be fast
                 _, mode, payload = part
                 payload = payload if mode == "messages" else None
             else:
@@ -155,7 +186,7 @@ class Translator:
                 event = self._procedures.next_delta(message, metadata)
                 if event is not None:
                     return [event]
-        except Exception:  # `_fed` reads the part again, and reports what is wrong with it
+        except Exception:  # `_fed` reads the part again and reports any error
             pass
         return self._fed(part)
 
@@ -177,26 +208,30 @@ class Translator:
         return made
 
     def _translated(self, part: Part) -> list[Event]:
-        """The events of one part of the stream, made by the procedure for its mode."""
-        procedure = self._procedures.of_mode.get(part.mode)
-        if procedure is not None:
-            return self._applied(procedure(part), f"A part of the mode {part.mode!r}")
+        """Returns the events that the procedure for the part's mode makes."""
+        made = self._procedures.on_part(part)
+        if made is not None:
+            return self._applied(made, f"A part of the mode {part.mode!r}")
         if part.mode not in IGNORED_MODES:
             self._losses.warn(f"Parts of the unknown mode {to_text(part.mode)[:40]!r} are ignored")
         return []
 
     @_logging_values
     def finish(self, ending: Ending | BaseException | None = None) -> list[Event]:
-        """The events that end the stream: they close what is open, then comes the one terminal event.
+        """Ends the run, and returns the events that close the open items, followed by the terminal event.
 
-        `ending`: how the run ended; an exception means `Failed`. With None the stream decides. After an `error` part
-        the run has failed. A local graph's stream ends with the interrupts it had, or in success. A platform's stream
-        ends as `Lost`, because it stops in the same way whatever became of the run. `source` says which of the two it
-        is. Without `source`, a stream counts as a platform's if any part was a ready `Part`, or had a shape that a
-        local graph never yields (an event of the SDK, a message as JSON).
+        `ending`: how the run ended; an exception means `Failed`. With None, the stream decides:
+
+        - After an `error` part, the run has failed.
+        - The run of a local graph has stopped at the interrupts that the stream contained; without any, it succeeded.
+        - The run of a platform counts as `Lost`, because a platform's stream stops in the same way however the run
+          ended.
+
+        `source` tells a local graph and a platform apart. Without `source`, a stream counts as a platform's if any part
+        was a `Part` object, or had a shape that a local graph never yields (an event of the SDK, a message as JSON).
 
         Raises `TranslatorMisuseError` before the start and after the end, and `TypeError` for anything that is not an
-        ending; then nothing has changed.
+        ending. In both cases, nothing changes.
         """
         self._expect("live")
         ending = as_ending(ending)
@@ -205,18 +240,18 @@ class Translator:
             ending = Failed(self._procedures.error)
         if ending is None and self._reader.source == "platform":
             self._losses.warn(
-                "A platform's stream stopped, and no ending was given: `finish(ending)`, or `at_end`; or, for a stream "
-                'of a local graph, `source="local"`'
+                "A platform's stream stopped, and no ending was given: use `finish(ending)` or `at_end`, or, for a "
+                'stream of a local graph, `source="local"`'
             )
             ending = Lost("The stream stopped, and how the run ended is not known.")
         ending = Finished() if ending is None else ending
         failure = self._procedures.failure(ending)
-        emitted = self._applied(self._procedures.end(ending, failure), "The end of the run")
+        emitted = self._applied(self._procedures.on_end(ending, failure), "The end of the run")
         terminal = events.run_error(NEUTRAL)
         with self._losses.guard("The terminal event"):
             terminal = self._procedures.terminal(ending, failure)
             terminal = for_client_version(terminal, self._options.protocol_version) or terminal
-            if not self.view.accepts(terminal):  # something could not be closed: only `RUN_ERROR` does not ask for that
+            if not self.view.accepts(terminal):  # an item could not be closed, so the client accepts only `RUN_ERROR`
                 self._losses.refused(terminal)
                 terminal = events.run_error(NEUTRAL)
         return [*emitted, self._surely_applied(terminal)]
@@ -225,21 +260,23 @@ class Translator:
     def apply_checkpoint(
         self, values: Any, ns: Namespace = (), interrupts: Sequence[Any] = (), *, at_breakpoint: bool = False
     ) -> list[Event]:
-        """The events for what a checkpoint of the thread has and the stream has not brought yet.
+        """Returns the events for messages and state that a checkpoint of the thread contains and the stream has not yet
+        delivered.
 
-        `values`: the values of the graph at `ns`, in the form of its `values` part; None if there are none.
-        `interrupts`: the interrupts that are pending there. `at_breakpoint`: whether the graph waits at a static
-        breakpoint, which has no interrupt.
+        `values`: the values of the graph at `ns`, in the form of a `values` part of that graph; None if there are none.
+        `interrupts`: the interrupts that are pending in that graph. `at_breakpoint`: whether the graph is waiting at a
+        static breakpoint, which has no interrupt.
 
         For the root graph, the messages and the state that the client lacks are emitted. A message that is streaming
-        continues; if the values have it whole, it is completed and closed, and no more of its chunks are emitted. A
-        message is removed if it came from an earlier checkpoint, never streamed and is not in this one, or if it is a
-        streamed copy of a message that the values have under another id. Values that are, or may be, older than the
-        last values of the stream emit nothing (see `checkpoint/values.py`).
+        continues. If the values contain the complete message, the message is completed and closed, and its later chunks
+        are not emitted. A message is removed if it came from an earlier checkpoint, never streamed, and is not in this
+        checkpoint. The streamed copy of a message that the values contain under another id is also removed. If the
+        values may be older than the last values of the stream, nothing is emitted (see `checkpoint/values.py`).
 
-        For a subgraph that waits at an interrupt, the time of the call matters. Before the first part it means that the
-        run continues in that subgraph, so its messages are not removed. Before `finish`, together with what the
-        subgraph waits for, it makes `finish` emit those of its messages that the stream did not bring.
+        For a subgraph that is waiting at an interrupt, the time of the call matters. If this method is called before
+        the first part, the run continues in that subgraph, so the subgraph's messages are not removed. If it is called
+        before `finish`, with the interrupts that are pending in the subgraph, `finish` also emits those messages of the
+        subgraph that the stream did not contain.
 
         Raises `TranslatorMisuseError` before the start and after the end.
         """
@@ -248,55 +285,74 @@ class Translator:
 
     @property
     def values(self) -> Any:
-        """The newest known values of the root graph, as they came; None before the first."""
+        """The newest known values of the root graph, as they were received; None if no values have been received
+        yet."""
         return self._procedures.values
 
     @property
     def saving_nodes(self) -> frozenset[str]:
-        """The nodes that have saved JSON as a message in a platform's run: this run, or the earlier ones that the
-        translator was told of. Their text is not held, even if it begins like JSON."""
+        """The nodes that have saved JSON as a message in this run, or in an earlier run whose `saving_nodes` were
+        passed. Text from these nodes is not held, even if it begins like JSON. Only the runs of a platform add
+        nodes."""
         return frozenset(self._procedures.visibility.saving)
 
     @property
     def interrupted(self) -> Literal["interrupt", "breakpoint"] | None:
-        """What the run has stopped at: interrupts that wait for answers, or a static breakpoint; None if at neither."""
+        """The reason why the run has stopped: interrupts that are waiting for answers, or a static breakpoint. None if
+        neither is the case."""
         return self._procedures.interrupted
 
     def not_stored(self, messages: Iterable[Any]) -> dict[str, list[Event]]:
-        """The assistant messages with text that this run emitted and that a checkpoint does not have under any id.
+        """Returns the assistant messages with text that this run has emitted and that a checkpoint does not contain
+        under any id.
 
-        `messages`: the checkpoint's messages, in any form (see `parts/message.py`). The result has the messages as the
-        client has them, by the name of the node of the root graph that said them; the name is empty if that is not
-        known. Messages of subagents and from inside a tool call are left out, because they do not belong to the thread.
-        Emits nothing; may be called at any time."""
+        `messages`: the checkpoint's messages, in any form (see `parts/message.py`). The result is a mapping from the
+        name of the root graph's node that produced the messages to the client's copies of them. If the node is unknown,
+        the name is empty. Messages of subagents, and messages produced during a tool call, are left out, because they
+        do not belong to the thread. This method emits nothing, and may be called at any time.
+        """
         return self._procedures.not_stored(messages)
+
+    def waiting_messages(self) -> list[Event]:
+        """Returns the client's copies of the messages that this run has emitted and that no checkpoint contains. The
+        result is empty unless the run has stopped at an interrupt.
+
+        A node that is waiting starts over when the run continues, so LangGraph does not store the messages that the
+        node has produced, but the client displays them until then. Messages of subagents, and activities, are left out.
+        This method emits nothing, and may be called at any time.
+        """
+        return self._procedures.waiting_messages()
 
     # --- how events leave -----------------------------------------------------------------------------------------
 
     def _applied(self, made: Iterable[Event], what: str) -> list[Event]:
-        """The events of a procedure, each applied to the view before the next one is made.
+        """Returns the events of a procedure, after applying each event to the view before the next one is made.
 
-        For a client that declares no version, an event is replaced by one that it can read, or left out. An event that
-        is too large for a frame is split or truncated. An event that raises is lost, and so are the events that the
-        client would refuse without it."""
+        For a client that declares no version, each event is replaced with one that the client can read, or left out. An
+        event that is too large for a frame is split or truncated. If handling an event raises an exception, that event
+        is lost, and so are any events that the client would refuse without it.
+        """
         emitted: list[Event] = []
         view, losses, version = self.view, self._losses, self._options.protocol_version
-        with losses.guard(what):
+        try:
             for event in made:
                 try:
-                    readable = for_client_version(event, version)
+                    readable = event if version is not None else for_client_version(event, version)
                     for frame in () if readable is None else framed(readable):
                         if view.accepts(frame):
                             view.apply_emitted(frame)
                             emitted.append(frame)
                         else:
                             losses.refused(frame)
-                except Exception as error:  # `guard` would cost an object for each event
+                except Exception as error:
                     losses.fault(f"An event {event['type']}", error)
+        except Exception as error:
+            losses.fault(what, error)
         return emitted
 
     def _surely_applied(self, event: Event) -> Event:
-        """An event that every stream needs: its start or its end. It is emitted whatever raises."""
+        """Applies and returns the first or the last event of the stream. The event is returned even if an exception
+        occurs."""
         is_start = event["type"] == "RUN_STARTED"
         try:
             (frame,) = framed(event if is_start else counted(event, len(self._losses)))
@@ -310,11 +366,14 @@ class Translator:
 
     def _expect(self, phase: str) -> None:
         if self._phase != phase:
-            needs = {"new": "start() comes once, first", "live": "feed() and finish() come between start() and the end"}
+            needs = {
+                "new": "start() must be called once, first",
+                "live": "feed() and finish() must be called between start() and the end",
+            }
             raise TranslatorMisuseError(f"{needs[phase]}; this translator is {self._phase}")
 
 
 def _raw(raw: Any) -> Iterator[Event]:
     part = part_of(raw)._asdict()
-    del part["from_start"]  # the reader adds it; it is not in the stream
+    del part["from_start"]  # the reader adds this field; the stream does not contain it
     yield events.raw(to_json(part))

@@ -36,10 +36,11 @@ from ag_ui.core import RunAgentInput, Tool
 from langchain_core.messages import BaseMessage
 from langgraph.types import Overwrite
 
-from ...translator import CLIENT_CHANNELS, Options, same_json, to_json
+from ...translator import CLIENT_CHANNELS, Options, message_ids, same_json, to_json
 from ..errors import InvalidInputError
 from .intake import ALL, Intake
 from .messages import as_json
+from .thread_state import ThreadState
 
 OVERWRITE: Final = "__overwrite__"
 """What marks an overwrite in JSON; as a key, or as the type of an object."""
@@ -118,7 +119,7 @@ def note_unused(
     channels: InputChannels,
     given: RunAgentInput,
     intake: Intake,
-    values: Mapping[str, Any],
+    thread: ThreadState,
     options: Options,
     label: str,
 ) -> None:
@@ -126,14 +127,16 @@ def note_unused(
     and logs each that is new. This is not an error: a page sends its tools and its state to every agent. But an owner
     whose tool is never called must find out why.
 
-    A client sends back the state that it got: only what it changed counts. `values` are the thread's values. `label`:
-    as `errors.log_context`.
+    A client sends back the messages and the state that it got: only messages that the thread does not have, and state
+    that the client changed, count. `label`: as `errors.log_context`.
     """
     names, fields_of = channels.names or frozenset(), channels.context
-    state = given.state if isinstance(given.state, Mapping) else {}
+    state, values = given.state if isinstance(given.state, Mapping) else {}, thread.values
+    stored = set(message_ids(thread.messages))
     unnamed = state.keys() - _writable(channels, intake) - CLIENT_CHANNELS - {options.messages_key}
     lost = {
-        "messages": takes_no_messages(channels, intake) and any(each.role == "user" for each in given.messages),
+        "messages": takes_no_messages(channels, intake)
+        and any(message.role == "user" and message.id not in stored for message in given.messages),
         "tools": given.tools and names.isdisjoint(_CHANNELS) and fields_of.isdisjoint(TOOLS),
         "context": given.context and names.isdisjoint(_CHANNELS[1:]) and fields_of.isdisjoint(_FIELDS[1:]),
         "state": any(name not in values or _differ(values[name], state[name]) for name in unnamed),

@@ -13,8 +13,9 @@
                                          > GoOn       the last run left work undone: it is tried again
                                          > Nothing    all is done: an answer without a question, a request that came
                                                       again, a client that is missing the end of what was emitted,
-                                                      calls that wait for the front end's results, a result of a
-                                                      call that waits for none any more
+                                                      calls that wait for the front end's results (if the graph's
+                                                      input takes messages), a result of a call that waits for none
+                                                      any more
                                          > Begin      a graph can run without an input
 
 What is new (a client sends all that it has, which may be less than the thread, or what the thread has removed):
@@ -166,10 +167,12 @@ def plan(
         return Begin(sent.new) if parted is None else Fork(parted, sent.new)
     if follows:
         return Nothing()
-    return _nothing_new(given, sent, state, before)
+    return _nothing_new(given, sent, state, before, takes_messages)
 
 
-def _nothing_new(given: RunAgentInput, sent: _Sent, state: ThreadState, before: Sequence[Any] | None) -> Plan:
+def _nothing_new(
+    given: RunAgentInput, sent: _Sent, state: ThreadState, before: Sequence[Any] | None, takes_messages: bool
+) -> Plan:
     answering = is_answering(given)
     again = None if answering else sent.shortened()
     if again is not None:
@@ -177,7 +180,7 @@ def _nothing_new(given: RunAgentInput, sent: _Sent, state: ThreadState, before: 
         return Nothing() if is_done else Again(again)
     if state.is_unfinished and (state.has_failed or not answering):
         return GoOn()
-    if answering or sent.is_behind() or sent.waits_for_results:
+    if answering or sent.is_behind() or (sent.waits_for_results and takes_messages):
         return Nothing()
     late = sent.late()
     return Nothing(late) if late or given.run_id == state.run_id else Begin()

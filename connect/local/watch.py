@@ -31,6 +31,7 @@ from ..errors import StoreUnavailableError, UnreadableError, failed, log_context
 from ..events.encoded import Batches, Event, to_batch
 from ..events.readers import Reader, direct_options
 from ..idle import end_events, idle_events
+from ..inputs.answers.resume import id_of
 from ..run_outcome import UNFINISHED, PastErrors, RunOutcome, written_as
 from .checkpointers import answered, has_checkpointer
 from .checkpoints.history import state_at
@@ -276,4 +277,4 @@ def _brief(ended: RunOutcome) -> Any:
     if ended.ending is UNFINISHED:
         return None
     asked = ended.ending.interrupts if isinstance(ended.ending, Finished) else ()
-    return ended.checkpoint_id, type(ended.ending), ended.stopped, [str(getattr(each, "id", each)) for each in asked]
+    return ended.checkpoint_id, type(ended.ending), ended.stopped, [id_of(each) for each in asked]

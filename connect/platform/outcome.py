@@ -21,6 +21,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...translator import Cancelled, Ending, Failed, Finished
+from ..asking_tools import with_calls
 from ..run_outcome import RunOutcome, Subgraph, stored_error, was_written
 
 ACTIVE = frozenset({"pending", "running"})
@@ -47,7 +48,8 @@ def run_outcome(
         if ending is not None:
             return RunOutcome(run_id, values, ending)
     stopped = bool(state.get("next")) and not interrupts and run is not None and not written
-    return RunOutcome(run_id, values, Finished(interrupts, values), stopped, waiting=subgraphs(state))
+    ending = Finished(with_calls(interrupts, state), values)
+    return RunOutcome(run_id, values, ending, stopped, waiting=subgraphs(state))
 
 
 def _by_status(run: Mapping[str, Any], thread: Mapping[str, Any], state: Mapping[str, Any]) -> Ending | None:
@@ -68,7 +70,7 @@ def paused(run: Mapping[str, Any], state: Mapping[str, Any], thread: Mapping[str
     waiting = interrupts_of(state) if thread.get("status") == "interrupted" and not thread.get("error") else []
     if not waiting or run.get("status") in _FAILED:
         return None
-    return RunOutcome(str(run["run_id"]), None, Finished(waiting))
+    return RunOutcome(str(run["run_id"]), None, Finished(with_calls(waiting, state)))
 
 
 def is_of(state: Mapping[str, Any], run_id: str) -> bool:

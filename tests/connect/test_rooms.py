@@ -11,7 +11,7 @@ ROOT = Path(__file__).parent.parent.parent / "connect"
 LAYERS = (
     ("recent", "errors"),
     ("thread_info",),
-    ("access", "events", "run_outcome", "default_options"),
+    ("access", "asking_tools", "events", "run_outcome", "default_options"),
     ("inputs", "tracing"),
     ("idle", "replaced_messages"),
     ("submission",),

@@ -1,7 +1,8 @@
 """What a sweep looks at: `make test` looks at some of its cases, `make sweep` at all of them.
 
 A sweep goes through many cases of one rule, such as the cuts of recorded runs. Its tests that look at all are marked
-`sweep`. The choice is the same each time, and spread over all fixtures: the rule is tested on each of them.
+`sweep`. The choice is the same each time, and spread over all fixtures. A rule of the translator is tested on each of
+them. What runs each fixture live to test something else looks at a share of them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -43,19 +44,22 @@ CHOSEN = pytest.mark.parametrize("chosen", [some, pytest.param(every, marks=SWEE
 """A test that is given `chosen`, a `Choice`: it looks at some of its cases, and in a sweep at all."""
 
 
-def one_each(cases: Iterable[str], variants: Sequence[str], *, always: Sequence[str] = ()) -> list[ParameterSet]:
+def one_each(cases: Iterable[str], variants: Sequence[str], *, begin: int = 0, of: int = 1) -> list[ParameterSet]:
     """Pairs of a case and a variant: see `in_turn`. Every case has all variants."""
-    return in_turn(dict.fromkeys(cases, variants), always=always)
+    return in_turn(dict.fromkeys(cases, variants), begin=begin, of=of)
 
 
-def in_turn(cases: Mapping[str, Sequence[str]], *, always: Sequence[str] = ()) -> list[ParameterSet]:
-    """Pairs of a case and a variant, as parameters: each case with one of its variants, in turn, and with those that
-    are `always` tested. The other pairs are those of the sweep."""
+def in_turn(cases: Mapping[str, Sequence[str]], *, begin: int = 0, of: int = 1) -> list[ParameterSet]:
+    """Pairs of a case and a variant, as parameters: each case with one of its variants, in turn. The other pairs are
+    those of the sweep.
+
+    `begin` is the number of the first case: tests of the same cases with another one look at other variants. Of `of`
+    cases one is tested, and the others are those of the sweep.
+    """
     found = []
-    for place, (case, variants) in enumerate(cases.items()):
-        rest = [variant for variant in variants if variant not in always]
-        tested = {*always, rest[place % len(rest)]} if rest else {*always}
+    for number, (case, variants) in enumerate(cases.items(), begin):
+        tested = variants[number // of % len(variants)] if number % of == 0 else None
         for variant in variants:
-            marks: Any = () if variant in tested else SWEEP
+            marks: Any = () if variant == tested else SWEEP
             found.append(pytest.param(case, variant, id=f"{case}-{variant}", marks=marks))
     return found

@@ -35,20 +35,20 @@ def test_a_result_answers_the_call_of_its_id_if_only_one_message_has_it() -> Non
     calls = Calls(ClientView([call_of("old", "known"), call_of("subs", "subs-earlier", "task:1")]))
     calls.emit("known", "m1", Owner())
     calls.emit("known", "m1", SUBAGENT)
-    assert calls.answered("known", Owner()) is None
-    assert calls.answered("other", Owner()) == "other"
-    assert calls.answered("known", SUBAGENT) == "m1-known"
-    assert calls.answered("nowhere", SUBAGENT) is None
-    assert calls.answered("subs-earlier", SUBAGENT) == "subs-earlier"
+    assert calls.call_of_result("known", Owner()) is None
+    assert calls.call_of_result("other", Owner()) == "other"
+    assert calls.call_of_result("known", SUBAGENT) == "m1-known"
+    assert calls.call_of_result("nowhere", SUBAGENT) is None
+    assert calls.call_of_result("subs-earlier", SUBAGENT) == "subs-earlier"
 
 
 def test_a_result_of_a_suspended_subagent_answers_its_call_of_the_earlier_run() -> None:
     earlier = [call_of("root", "call"), call_of("m", "m-call", "task:1"), call_of("n", "other", "task:2")]
     calls = Calls(ClientView(earlier))
-    assert calls.answered("call", SUBAGENT) == "m-call"
-    assert calls.answered("call", Owner("task:3", "task:3", 1)) is None
+    assert calls.call_of_result("call", SUBAGENT) == "m-call"
+    assert calls.call_of_result("call", Owner("task:3", "task:3", 1)) is None
     latest = [call_of("m", "call", "task:1"), call_of("n", "n-call", "task:1"), call_of("o", "call-2", "task:1")]
-    assert Calls(ClientView(latest)).answered("call", SUBAGENT) == "n-call"
+    assert Calls(ClientView(latest)).call_of_result("call", SUBAGENT) == "n-call"
 
 
 def test_an_id_that_another_agent_had_is_taken_also_after_the_client_dropped_it() -> None:

@@ -144,6 +144,6 @@ def test_a_channel_called_messages_is_state_where_another_has_the_conversation()
 
 
 def test_a_view_of_a_newer_client_than_the_options_are_for_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"declares '1\.0': give both the same"):
+    with pytest.raises(ValueError, match=r"declares '1\.0': give both the same version"):
         Translator("t", "r", Options(protocol_version=None), ClientView([], {}))
     Translator("t", "r", Options(protocol_version=None), ClientView([], {}, version=None))

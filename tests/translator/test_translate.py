@@ -365,7 +365,7 @@ async def test_a_platforms_stream_is_lost_if_its_end_is_not_known() -> None:
 def test_a_translator_starts_once() -> None:
     run = Translator("t", "r")
     run.start()
-    with pytest.raises(TranslatorMisuseError, match=r"start\(\) comes once, first; this translator is live"):
+    with pytest.raises(TranslatorMisuseError, match=r"start\(\) must be called once, first; this translator is live"):
         run.start()
 
 

@@ -1,4 +1,6 @@
-"""`values` parts: stored messages reconciled with what the client has, state as deltas, predicted state.
+"""Translates the stored messages and the state channels, which come from `values` parts and from checkpoints that are
+read during the stream. The handlers compare them with the client's messages and state, and emit the differences.
 
-Imports everything below it; `messages` and `run` stand beside it, and only `procedures.py` calls all three.
+This package may import any package below it. The packages `messages`, `run` and `checkpoint` do not import each other;
+`procedures.py` calls all three.
 """

@@ -1,12 +1,17 @@
-"""The stored messages as they were last seen: which of them have changed since, and what each is for the client.
+"""Caches the AG-UI form of the stored messages, so that only new and changed messages are converted: `MessageCache`.
 
-Emits nothing, and does not know what the client has. Rules
+This module emits no events, and does not know which messages the client has.
 
-1. Every message is looked at each time: nodes edit messages in place, and what is in one then is in the checkpoint when
-   its channel is next written.
-2. A message has changed if the JSON of its fields has. Of that JSON only a hash is kept.
-3. A message is known by its id, or by its position if it has none. In the usual case, new messages behind unchanged
-   ones, only the new ones are converted. Otherwise what is known and unchanged is found wherever it stands now.
+Rules:
+
+1. Each read examines every message, because a node may edit a message in place. The values contain such an edit at
+   once. The checkpoint may contain it only after the next write to the channel, because a checkpointer only has to
+   store channels with a new version
+   (https://github.com/langchain-ai/langgraph/blob/main/libs/checkpoint/langgraph/checkpoint/base/__init__.py).
+2. A message has changed if the JSON of its fields has changed. The cache stores only a hash of that JSON.
+3. A message is identified by its id, or by its position if it has no id. Usually all new messages follow the unchanged
+   ones, and only the positions after those have to be compared. In any other case, an unchanged message is recognised
+   at any position.
 """
 
 from __future__ import annotations
@@ -34,68 +39,68 @@ _FIELDS: Final[Mapping[Any, Callable[[Mapping[str, Any]], Any]]] = {
     "ai": itemgetter(*_NAMES, *_CALLS),
     "tool": itemgetter(*_NAMES, *_OF_RESULT),
 }
-"""By type of an ordinary message: what reads the fields that count."""
+"""For each common message type, a function that returns the fields whose changes matter."""
 
 
 class MessageCache:
-    """The messages of a conversation, as last seen."""
+    """The messages of a conversation as they were when they were last read."""
 
     def __init__(self, options: Options, losses: Losses) -> None:
         self._options = options
         self._losses = losses
         self.known = False
-        """Whether there has been any list of them."""
+        """Whether any messages have been read."""
         self.keys: list[Any] = []
-        """By message: its id, or its position if it has none."""
+        """The id of each message, or its position if it has no id."""
         self.past: set[Any] = set()
-        """The keys of messages that were there and are not any more."""
+        """The keys of messages that were in an earlier read and not in the latest one."""
         self.unreadable: set[str] = set()
-        """The ids of the messages that cannot be read."""
+        """The ids of messages that cannot be read."""
         self._digests: list[int] = []
-        """By message: what differs if it has changed."""
+        """For each message, a hash that changes when the message changes."""
         self._wires: list[tuple[Event, ...]] = []
-        """By message: what it is for the client."""
+        """For each message, the AG-UI messages that it becomes."""
 
     @property
     def messages(self) -> list[Event]:
-        """What all of them are for the client."""
+        """All messages in AG-UI form."""
         return [message for wires in self._wires for message in wires]
 
     def read(self, messages: Sequence[Any]) -> None:
-        """Takes the messages as they are now."""
+        """Reads the current messages. They replace the messages of the previous read."""
         self.known = True
         views = [*map(fields, messages)]
         digests, is_json = _digests(views)
         head = len(self.keys)
-        if digests[:head] != self._digests:  # an id is a part of the digest
+        if digests[:head] != self._digests:  # the digests include the ids, so equal digests mean equal keys
             head = 0
         keys = [_key(view, at) for at, view in enumerate(views[head:], head)]
-        known = dict(zip(zip(self.keys[head:], self._digests[head:], strict=True), self._wires[head:], strict=True))
-        found: list[tuple[Event, ...]] = []
+        cached = dict(zip(zip(self.keys[head:], self._digests[head:], strict=True), self._wires[head:], strict=True))
+        new_wires: list[tuple[Event, ...]] = []
         others: list[int] = []
-        """Those of the messages that are new or changed, and not ordinary."""
-        for at, seen in enumerate(zip(keys, digests[head:], strict=True)):
-            wires = known.get(seen) if known else None
+        """The positions, in `new_wires`, of new or changed messages that the fast path (`ordinary`) cannot convert."""
+        for at, key_and_digest in enumerate(zip(keys, digests[head:], strict=True)):
+            wires = cached.get(key_and_digest) if cached else None
             if wires is None:
                 wire = ordinary(views[head + at], self._options) if is_json else None
                 wires = () if wire is None else (wire,)
                 if wire is None:
                     others.append(at)
-            found.append(wires)
+            new_wires.append(wires)
         converted = to_json_each([self._converted(messages[head + at], head + at) for at in others]) if others else []
-        for at, made in zip(others, converted, strict=True):
-            found[at] = tuple(made)
+        for at, agui_messages in zip(others, converted, strict=True):
+            new_wires[at] = tuple(agui_messages)
         if self.unreadable:
             self.unreadable.intersection_update(self.keys[:head] + keys)
         self.past.update(self.keys[head:])
         self.past.difference_update(keys)
-        self.keys[head:], self._wires[head:], self._digests = keys, found, digests
+        self.keys[head:], self._wires[head:], self._digests = keys, new_wires, digests
 
     def _converted(self, message: Any, position: int) -> list[Event]:
         try:
             converted = to_agui(message, position, self._options, self._losses)
             if not converted and not kind_of(fields(message)):
-                raise TypeError(f"{type(message).__name__} is no message")
+                raise TypeError(f"{type(message).__name__} is not a message")
         except Exception as error:
             key = _key(fields(message), position)
             self._losses.message(key, error)
@@ -106,7 +111,7 @@ class MessageCache:
 
 
 def keys_of(messages: Sequence[Any]) -> list[Any]:
-    """By message: its id, or its position if it has none, as `MessageCache.keys` has them."""
+    """Returns the id of each message, or its position if it has no id, as in `MessageCache.keys`."""
     return [_key(fields(message), position) for position, message in enumerate(messages)]
 
 
@@ -118,17 +123,18 @@ def _key(view: Mapping[str, Any], position: int) -> Any:
 
 
 def _digests(views: Sequence[Mapping[str, Any]]) -> tuple[list[int], bool]:
-    """By message: what differs if it has changed. And whether the fields of all are JSON as they are."""
+    """Returns two things: a hash for each message, which changes when the message changes, and whether the fields of
+    all messages can be written as JSON without conversion."""
     try:
         return [hash(orjson.dumps(_FIELDS[view["type"]](view))) for view in views], True
-    except Exception:  # one of them is not ordinary, or has values that JSON does not have
+    except Exception:  # a message of a rare type, or a value that JSON cannot express
         names = (*_NAMES, *_CALLS, *_OF_RESULT, "role")
-        each = ([_field(view, name) for name in names] for view in views)
-        return [hash(json_bytes_unlogged(values)) for values in each], False
+        rows = ([_field(view, name) for name in names] for view in views)
+        return [hash(json_bytes_unlogged(values)) for values in rows], False
 
 
 def _field(view: Mapping[str, Any], name: str) -> Any:
     try:
         return view.get(name)
-    except Exception:  # a mapping of a user's own
+    except Exception:  # a user's own mapping class may raise
         return None

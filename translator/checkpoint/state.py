@@ -1,24 +1,29 @@
-"""The graph's state as `STATE_SNAPSHOT` and `STATE_DELTA`. Messages are not state: `messages.py` has them.
+"""Emits the graph's state as `STATE_SNAPSHOT` and `STATE_DELTA`. Messages are not part of the state (see
+`messages.py`).
 
 Rules:
 
-1. Only the channels that the options show. Values that are no mapping (the functional API) are the state as a whole.
-2. The first state event of a run is a snapshot, whether values or a prediction come first. With `first_state="delta"`
-   it may be a delta, where the client's state is known and the delta is the smaller. A state that the client is known
-   to have needs no event.
-3. Later ones are a delta against the view. A channel is compared, by its frozen bytes, when a node wrote it (`updates`)
-   or when it is another object than before. So an edit in place that a node returned is seen; any other is emitted
-   when the channel is next written.
-4. A change that no delta can express for the client is emitted as a snapshot.
-5. A predicted value stays until its call is answered, a node writes its channel, or the run ends: the values that come
-   before, while the tool runs, do not have it yet.
-6. The option `state` restricts this: `initial` emits the first values only, `final` the last only, `all` a snapshot for
-   each change, `none` nothing.
+1. Only channels that the options make visible are emitted. If the values are not a mapping (functional API), the state
+   is the whole value.
+2. The first state event of a run is a snapshot, whether it is caused by values or by a prediction. With
+   `first_state="delta"`, the first event is a delta if the client's state is known and the delta is smaller. If the
+   client is known to have the state already, no event is emitted.
+3. Later events are deltas against the state in the view. A channel is compared, by the bytes of its JSON, if a node
+   wrote it (`updates`) or if its value is a different object from before. So a value that was edited in place is
+   emitted at once only if the node also returned the channel, and otherwise after the next write to the channel. A
+   checkpointer may not store such an edit any earlier either (`message_cache.py`, rule 1).
+4. If the JSON Patch library of the client cannot apply a change as a delta (`jsonable/json_diff.py`, rule 5), the
+   change is emitted as a snapshot.
+5. A predicted value stays until its tool call is answered, a node writes to its channel, or the run ends. Until then,
+   the predicted value replaces the channel's value in `values` parts, which do not contain the new value while the tool
+   is running.
+6. The option `state` can change these rules. With `initial`, only the first values are emitted; with `final`, only the
+   last ones. With `all`, each change is emitted as a snapshot. With `none`, nothing is emitted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from ..client.view import ClientView
@@ -35,7 +40,8 @@ _NEVER: Any = object()
 
 
 class State:
-    """The root graph's state channels: which of them have changed, and which values are predicted."""
+    """Tracks which state channels of the root graph have changed and which values are predicted, and makes the state
+    events."""
 
     def __init__(self, view: ClientView, options: Options, losses: Losses) -> None:
         self._view = view
@@ -43,25 +49,26 @@ class State:
         self._losses = losses
         self._written: set[str] = set()
         self._seen: dict[str, tuple[Any, bytes]] = {}
-        """By channel: the object seen last, and the frozen bytes that the client has."""
+        """For each channel, the object that was read last, and the bytes of its JSON, which the client has."""
         self._predicted: set[str] = set()
-        """Channels whose predicted values stay (rule 5)."""
+        """The channels with predicted values that have not been replaced yet (rule 5)."""
         self._released: set[str] = set()
-        """Channels whose predicted values do not stay any longer; the next values have the true ones."""
+        """The channels whose predictions have ended. The next values contain the real values of these channels."""
         self._ever_written: set[str] = set()
-        """All channels that nodes wrote in the run."""
+        """All channels that nodes have written to during the run."""
         self._has_begun = False
         self._last: Any = _NEVER
 
-    def written(self, names: Iterable[str]) -> None:
-        """Nodes wrote these channels: they are compared when the next values come."""
-        names = set(names)
-        self._written |= names
-        self._ever_written |= names
+    def record_written(self, names: Collection[str]) -> None:
+        """Records that nodes wrote to these channels, and ends their predictions. The channels are compared when the
+        next values arrive."""
+        self._written.update(names)
+        self._ever_written.update(names)
         self.release(names)
 
     def unseen(self) -> list[str]:
-        """The channels that nodes wrote, if clients see none of them, though nobody has excluded them."""
+        """The channels that nodes wrote to, if clients see none of them even though no option excludes them. Otherwise
+        the list is empty."""
         options = self._options
         seen = {options.messages_key, "messages", "structured_response"}
         if options.state == "none" or any(name in seen or options.shows_channel(name) for name in self._ever_written):
@@ -70,8 +77,8 @@ class State:
         return sorted(name for name in self._ever_written if not name.startswith("_") and name not in kept)
 
     def would_revert(self, values: Any) -> bool:
-        """Whether the first `values` would change a channel that the client is known to have; new channels do not
-        count."""
+        """Whether the first `values` of a run would change or remove a channel that the client is known to have. New
+        channels do not count."""
         visible, known = self._visible(values), self._view.base
         if self._has_begun or not self._view.knows_state or not isinstance(visible, dict):
             return False
@@ -82,7 +89,7 @@ class State:
         )
 
     def on_values(self, values: Any) -> Event | None:
-        """The event of the root graph's `values`; None if they change nothing at the client."""
+        """Returns the event for `values` of the root graph; None if no event is needed."""
         mode = self._options.state
         self._last = values
         self._released.clear()
@@ -92,8 +99,8 @@ class State:
         return self._event(values)
 
     def on_checkpoint(self, values: Any) -> Event | None:
-        """The event of values that were read beside the stream, in the middle of a superstep: what nodes wrote in it is
-        still compared when its values come."""
+        """Returns the event for the values of a checkpoint that was read before the current superstep has ended. The
+        channels that nodes wrote to in this superstep are compared again when its values arrive."""
         written, released = set(self._written), set(self._released)
         event = self.on_values(values)
         self._written |= written
@@ -101,12 +108,15 @@ class State:
         return event
 
     def release(self, names: Collection[str]) -> None:
-        """Ends the predictions of these channels until the next values, which have the true ones."""
+        """Ends the predictions for these channels. The next values contain their real values."""
+        if not self._predicted:
+            return
         self._released |= self._predicted.intersection(names)
         self._predicted.difference_update(names)
 
     def end_predictions(self) -> Event | None:
-        """The event with which the last known values replace predicted ones, when the run ended in any way."""
+        """Returns the event that replaces predicted values with the real ones at the end of a run; None if no event is
+        needed."""
         if not (self._predicted or self._released):
             return None
         self._predicted.clear()
@@ -114,11 +124,13 @@ class State:
         return None if self._last is _NEVER else self._event(self._last)
 
     def finish(self) -> Event | None:
-        """The event of the state that `final` kept back, when the run ended in success or an interrupt."""
+        """Returns the event for the last values if the option `state` is `final`; otherwise None. This method is called
+        when the run has finished or stopped at an interrupt."""
         return None if self._options.state != "final" or self._last is _NEVER else self._event(self._last)
 
     def predict(self, name: str, value: Any) -> Event | None:
-        """The event of a predicted value of a channel; None if the channel is not to be visible."""
+        """Returns the event for a predicted value of a channel; None if no event is needed, for example because the
+        channel is not visible."""
         view = self._view
         if not self._options.shows_channel(name):
             self._losses.drop("state channel", name, Reason.OPTION)
@@ -139,18 +151,18 @@ class State:
 
     @property
     def _needs_snapshot(self) -> bool:
-        """Whether the run has had no snapshot, and no delta may come before one."""
+        """Whether the run must begin with a snapshot and has not had one yet."""
         return self._options.first_state == "snapshot" and not self._view.run_has_snapshot
 
     def _event(self, values: Any) -> Event | None:
         visible = self._visible(values)
         view = self._view
-        predicted = self._predicted.intersection(view.base if isinstance(view.base, dict) else ())
+        predicted = [name for name in view.base if name in self._predicted] if isinstance(view.base, dict) else []
         if predicted and isinstance(visible, dict):
             visible |= {name: view.base[name] for name in predicted}
         snapshots = self._options.state == "all" or not view.knows_state or not isinstance(view.base, dict)
         is_first, self._has_begun = not self._has_begun, True
-        written, self._written = self._written, predicted
+        written, self._written = self._written, set(predicted)
         if not isinstance(visible, dict) or snapshots or is_first:
             return self._whole(visible)
         return self._changes(visible, written)
@@ -171,7 +183,7 @@ class State:
         state = self._view.base
         gone = [name for name in state if name not in visible]
         operations: list[Event] | None = [{"op": "remove", "path": "/" + escape(name)} for name in gone]
-        for name in gone:  # a channel may come back as the very value it had
+        for name in gone:  # the channel may return later with the same object as its value
             self._seen.pop(name, None)
         for name, value in visible.items():
             before, data = self._seen.get(name, (_NEVER, b""))
@@ -192,7 +204,8 @@ class State:
         return {name: item.json for name, item in frozen.items()}
 
     def _visible(self, values: Any) -> Any:
-        """The channels that the options show, as they are; of values that are no mapping, all as JSON."""
+        """The visible channels with their unconverted values. If the values are not a mapping, the whole value is
+        returned as JSON."""
         named = channels(values)
         if named is None:
             return to_json(values)
@@ -211,7 +224,8 @@ class State:
 
 
 def _freeze(value: Any) -> Frozen:
-    """A channel's value frozen; one that is too large for a frame is truncated, which a small change leaves alike."""
+    """The JSON of a channel's value. A value that is too large for a frame is truncated in such a way that a small
+    change to the value changes only a small part of the result."""
     frozen = freeze(value)
     return frozen if len(frozen.data) <= MAX_VALUE else Frozen(frozen.data, truncated(frozen.json, MAX_VALUE))
 

@@ -1,32 +1,45 @@
-"""The values of the root graph: those that the stream brings, those of checkpoints read beside it, and the one that an
-ending brings. Here is decided which of them are emitted, which wait, and which are ignored because others are newer.
+"""Decides which values of the root graph are emitted, which wait, and which are ignored because newer values are known.
+The values come from `values` parts, from checkpoints that are read during the stream, and from the ending of the run.
 
-Rules
+Rules:
 
-1. The first values of the stream may be older than what the client is known to have: a resumed run begins without the
-   pending writes of tasks that finished, and replays their updates, marked as cached. Such values are deferred until
-   the next part says whether the run is a resumed one. Then nothing is removed; otherwise the client follows the
-   thread. The values of a subgraph and the start of a task do not decide it.
-2. Checkpoints are all emitted, one after the other, until the stream brings values. From then on a checkpoint is newer
-   only if its messages have the last message of the stream's, and behind it messages that never were there. Any other,
-   with edited messages too, is ignored: the stream brings it.
-3. A checkpoint removes only what earlier ones brought: what the client has beside them may be stored yet, or is removed
-   at the stream's next values. Nor is its state emitted if it is the first and messages are missing that the client is
-   known to have.
-4. Values of the stream whose messages end before those of a checkpoint are older, until they catch up. They are not
-   emitted, unless the run ends with them.
-5. What was emitted in a superstep and is not in its values is removed. While an interrupt is pending it stays, because
-   the superstep has not ended; only messages that are stored under another id go. The option `unsaved` keeps it longer.
-6. In values without a messages channel nothing is stored that was said, so rule 5 applies to all of it: a page that is
-   loaded again finds none of it in the thread. The stream of a platform has only the channels of the graph's output
-   schema (langgraph-api gives `output_keys`), so its values do not show that a channel is missing: the state of the
-   ending does, and until then what was emitted stays.
+1. The first values of a stream may be older than what the client knows. When LangGraph resumes a run, it first emits
+   values without the pending writes of the tasks that had already finished, and then repeats the updates of those
+   tasks, marked `{"__metadata__": {"cached": True}}`
+   (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_loop.py). So if the first
+   values lack messages that the client knows, or would change the client's state, they wait until the next part shows
+   whether the run was resumed. If the run was resumed, nothing is removed, and the state in these values is not
+   emitted. Otherwise the client's messages and state become equal to these values. Values of a subgraph, the start
+   of a task, progress of a tool and the run's own `metadata` and `error` parts do not show whether the run was resumed,
+   so the first values keep waiting.
+2. The stream delivers the values of a superstep when the superstep ends, before LangGraph saves the checkpoint
+   (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_loop.py). A stream that is
+   joined late may begin with any part, so every checkpoint is emitted until the stream has delivered values. From then
+   on, a checkpoint counts as newer only if it contains the last message of the stream's values, followed by at least
+   one message that was never read before. Any other checkpoint is ignored, even one whose messages were edited, because
+   the stream delivers the same values.
+3. A checkpoint removes only messages that came from earlier checkpoints. Any other message that the client displays may
+   still be stored later; otherwise the next values of the stream remove it. If the first checkpoint lacks messages that
+   the client is known to have, and would also change the client's state, the state in that checkpoint is not emitted.
+4. Values of the stream are older than a checkpoint if the checkpoint contains further messages after their last one.
+   Such values are not emitted, unless they are the last values of the run.
+5. A message that was emitted during a superstep is removed if the values at the end of that superstep do not contain
+   it. While an interrupt is pending, the message stays, because the superstep has not ended: the interrupted tasks run
+   again when the run continues (https://docs.langchain.com/oss/python/langgraph/interrupts). During that time, a
+   message is removed only if it is stored under another id. The option `unsaved` can keep messages longer.
+6. If the values have no messages channel, no text of a model is stored, so rule 5 applies to all of that text: after a
+   reload, the page would not find the text in the thread either. Streams of a platform are an exception. They contain
+   only the channels of the graph's output schema, because langgraph-api passes `output_keys=graph.output_channels` to
+   `astream` (https://pypi.org/project/langgraph-api/). A channel that is missing from such a stream may still exist. So
+   the messages stay until the state in the ending shows that the graph has no messages channel.
+7. A superstep that writes nothing ends without values (`superstep.py`). Messages that were emitted in it are removed as
+   soon as the tasks that emitted them have returned, unless an interrupt is pending at that time (rule 5).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from ..ledger import Ledger, Overlap
 from ..losses import Losses, Reason
@@ -36,182 +49,232 @@ from ..parts.message import fields
 from ..wire.events import Event
 from .messages import Messages
 from .state import State
-from .waiting import Waiting
+from .waiting import WaitingMessages
 
 _NONE: Any = object()
 
 
-class RootValues:
-    """The values of the root graph, as known and as emitted."""
+class SuperstepEnd(NamedTuple):
+    """Reports that a superstep of the root graph has ended and its values have been processed."""
 
-    def __init__(
-        self,
-        messages: Messages,
-        state: State,
-        waiting: Waiting,
-        ledger: Ledger,
-        options: Options,
-        losses: Losses,
-        on_superstep_end: Callable[[bool], None],
-        on_checkpoint: Callable[[Mapping[str, Event]], Generator[Event, None, Overlap]],
-    ) -> None:
-        """`on_superstep_end` is called when a superstep has been reconciled, with whether its messages were compared;
-        `on_checkpoint` closes what streams and is whole in a checkpoint's messages, by id."""
+    is_compared: bool
+    """Whether the client's messages were compared with the stored ones."""
+
+
+class Checkpoint(NamedTuple):
+    """A checkpoint that is newer than the last values, and what was known when it was read."""
+
+    values: Any
+    stored: Mapping[str, Event] | None
+    """The messages of the checkpoint in AG-UI form, by id; None if there is no messages channel."""
+    pending: set[str]
+    """The ids of the messages that were pending when the checkpoint was read."""
+    is_first: bool
+    """Whether no earlier values have been emitted."""
+    is_older: bool
+    """Whether the state in the checkpoint is older than the client's state (rule 3)."""
+
+
+class RootValues:
+    """Emits the values of the root graph in accordance with the rules of this module.
+
+    The generators that emit values return a `SuperstepEnd` if the values end a superstep, and None otherwise.
+    `waiting`: the messages of the subgraphs in which the run is waiting (`waiting.py`).
+    """
+
+    def __init__(self, messages: Messages, state: State, ledger: Ledger, options: Options, losses: Losses) -> None:
         self._messages = messages
         self._state = state
-        self._waiting = waiting
         self._ledger = ledger
         self._losses = losses
         self._key = options.messages_key
         self._unsaved = options.unsaved
-        self._on_superstep_end = on_superstep_end
-        self._on_checkpoint = on_checkpoint
         self.last: Any = None
-        """The newest values, for the end."""
+        """The newest known values."""
         self.has_emitted = False
-        """Whether any were reconciled with the client."""
+        """Whether any values or checkpoints have been compared with the client's messages and state, or are being
+        compared."""
         self.is_resumed = False
-        """Whether the run replays what finished before it."""
+        """Whether the run was resumed, and so repeats the updates of tasks that had already finished (rule 1)."""
         self.has_all_channels = True
-        """Whether values have all channels of the graph (rule 6)."""
+        """Whether the values contain all channels of the graph (rule 6)."""
         self._deferred: Any = _NONE
-        """First values that wait (rule 1)."""
+        """The first values, if they are waiting (rule 1)."""
         self._deferred_is_partial = False
-        """Whether the superstep of the deferred values has not ended: they came with interrupts, in the middle of a
-        run."""
+        """Whether the deferred values had interrupts, which means that their superstep has not ended."""
         self._ignored: Any = _NONE
-        """The stream's last, if they were ignored (rule 4)."""
+        """The last values of the stream, if they were ignored (rule 4)."""
         self._has_streamed = False
         self._has_ended = False
         """Whether the run has ended."""
         self._is_ahead = False
-        """Whether the stream has yet to catch up with a checkpoint."""
+        """Whether a checkpoint was newer than all values that the stream has delivered so far (rule 4)."""
 
-    def defers(self, values: Any, *, is_partial: bool) -> bool:
-        """Whether values of the stream are first ones that wait for the next part (rule 1)."""
+    @property
+    def is_deferring(self) -> bool:
+        """Whether the first values are waiting for the next part (rule 1)."""
+        return self._deferred is not _NONE
+
+    def defers(self, values: Any, waiting: WaitingMessages, *, is_partial: bool) -> bool:
+        """Defers these values if they are the first ones of the stream and have to wait for the next part (rule 1).
+        Returns whether they were deferred."""
         if self.has_emitted:
             return False
-        waiting = [message["id"] for message in self._waiting.stored(is_first=True)]
-        is_older = self._messages.would_remove(self._channel(values), waiting) or self._state.would_revert(values)
+        ids = [message["id"] for message in waiting.stored]
+        is_older = self._messages.would_remove(self._channel(values), ids) or self._state.would_revert(values)
         if is_older:
             self.last = self._deferred = values
             self._deferred_is_partial = is_partial
             self._has_streamed = True
         return is_older
 
-    def release(self, *, is_older: bool = False) -> Iterator[Event]:
-        """The events of first values that waited. `is_older`: they are older than what the client has, so that nothing
-        is removed."""
+    def release(
+        self, waiting: WaitingMessages, *, is_older: bool = False
+    ) -> Generator[Event, None, SuperstepEnd | None]:
+        """Yields the events for the first values if they were deferred. `is_older`: whether these values are known to
+        be older than the client's messages and state, so that nothing is removed."""
         deferred, self._deferred = self._deferred, _NONE
         is_older = is_older or self.is_resumed
-        if deferred is not _NONE:
-            is_partial = is_older or self._deferred_is_partial
-            yield from self.reconcile(without_interrupts(deferred), is_partial=is_partial, is_older=is_older)
+        if deferred is _NONE:
+            return None
+        is_partial = is_older or self._deferred_is_partial
+        return (yield from self._reconcile(deferred, waiting, is_partial=is_partial, is_older=is_older))
 
-    def on_values(self, values: Any, *, is_partial: bool) -> Iterator[Event]:
-        """The events of values that the stream brings, if they are not older than a checkpoint."""
-        messages = self._channel(values)
+    def on_values(
+        self, values: Any, waiting: WaitingMessages, *, is_partial: bool
+    ) -> Generator[Event, None, SuperstepEnd | None]:
+        """Yields the events for values of the stream, unless they are older than a checkpoint."""
         self._has_streamed = True
-        self._is_ahead = self._is_ahead and messages is not None and self._messages.is_behind(messages)
+        if self._is_ahead:
+            messages = self._channel(values)
+            self._is_ahead = messages is not None and self._messages.is_behind(messages)
         if self._is_ahead:
             self._ignored = values
             self._losses.drop("values of the stream", None, Reason.OLDER)
-            return
+            return None
         self._ignored, self.last = _NONE, values
-        yield from self.reconcile(without_interrupts(values), is_partial=is_partial)
+        return (yield from self._reconcile(values, waiting, is_partial=is_partial))
 
-    def on_checkpoint(self, values: Any) -> Iterator[Event]:
-        """The events of a checkpoint's values, if they are newer (rules 2 and 3)."""
-        yield from self.release(is_older=True)
+    def read_checkpoint(self, values: Any) -> Checkpoint | None:
+        """Reads the values of a checkpoint for `on_checkpoint`, which then yields the events. Returns None if the
+        checkpoint is not newer than the known values (rule 2)."""
         values = without_interrupts(values)
         messages = self._channel(values)
         if self._has_streamed and (messages is None or not self._messages.is_ahead(messages)):
             self._losses.drop("checkpoint", None, Reason.OLDER)
-            return
+            return None
         is_first, self.has_emitted, self.last = not self.has_emitted, True, values
         pending = self._ledger.pending()
         is_older = is_first and self._messages.would_remove(messages, pending) and self._state.would_revert(values)
         if not is_older:
             with self._losses.guard("The plan"):
                 self._messages.read_plan(values)
-        if messages is not None:
-            self._is_ahead = True
+        self._is_ahead = self._is_ahead or messages is not None
+        stored: Mapping[str, Event] | None = None
+        with self._losses.guard("The messages"):
+            stored = None if messages is None else self._messages.read_checkpoint(messages)
+        return Checkpoint(values, stored, pending, is_first, is_older)
+
+    def on_checkpoint(self, checkpoint: Checkpoint, overlap: Overlap) -> Iterator[Event]:
+        """Yields the events for a checkpoint (rule 3). `overlap`: the messages of the checkpoint that are still
+        streaming."""
+        values, stored, pending, is_first, is_older = checkpoint
+        if stored is not None:
             with self._losses.guard("The messages"):
-                yield from self._reconcile_checkpoint(messages, pending, is_first)
+                yield from self._messages.reconcile_checkpoint(stored, pending, overlap, is_first=is_first)
         if not is_older:
             with self._losses.guard("The state"):
                 if (event := self._state.on_checkpoint(values)) is not None:
                     yield event
 
-    def reconcile(self, values: Any, *, is_partial: bool, is_older: bool = False) -> Iterator[Event]:
-        """The events that make the client have these values: messages and state.
+    def on_lost_messages(self, waiting: WaitingMessages) -> Generator[Event, None, SuperstepEnd | None]:
+        """Yields the events that remove the messages emitted since the last values, because no channel was written
+        (rule 7)."""
+        messages = self._channel(self.last)
+        shows_messages = messages is not None or self._lacks_channel(self.last)
+        if not (self.has_emitted and shows_messages):
+            return None
+        self._keep_unsaved(messages or (), waiting)
+        yield from self._messages.without_channel() if messages is None else self._messages.on_lost_messages()
+        return SuperstepEnd(is_compared=True)
 
-        `is_partial`: their superstep has not ended, so that what streamed may still be stored. `is_older`: they are
-        older than what the client has; their state is not emitted.
-        """
-        messages = self._channel(values)
-        if not is_older:
-            with self._losses.guard("The plan"):
-                self._messages.read_plan(values)
-        if messages is not None or self._lacks_channel(values):
-            with self._losses.guard("The messages"):
-                yield from self._reconcile_messages(messages, is_partial)
-        elif not is_partial:
-            self._on_superstep_end(False)
-        if not is_partial:
-            self._waiting.root_superstep_ended()
-        if not is_older:
-            with self._losses.guard("The state"):
-                if (event := self._state.on_values(values)) is not None:
-                    yield event
-        self.has_emitted = True
+    def waiting_messages(self, waiting: WaitingMessages) -> list[Event]:
+        """The messages that the client displays and no checkpoint contains, while an interrupt is pending (rule 5)."""
+        ids, answered = _stored_ids(self._channel(self.last) or (), waiting.stored)
+        return self._ledger.waiting_messages(ids, answered)
 
-    def at_end(self, state: Any = None) -> Iterator[Event]:
-        """The events of a run's end: what was not stored is removed. `state`: the values that the ending has; None: no
-        better ones are known than the stream's last."""
+    def at_end(self, waiting: WaitingMessages, state: Any = None) -> Generator[Event, None, SuperstepEnd | None]:
+        """Yields the events that remove, at the end of a run, the messages that were not stored. `state`: the values
+        that the ending contains; None if no values newer than those of the stream are known."""
         self._has_ended = True
-        if not self._waiting.is_pending:
+        if not waiting.is_pending:
             self._ledger.release_unsaved()
         if state is None and self._ignored is not _NONE:
             state = self._ignored
         if state is not None:
             self.last, self.has_all_channels = state, True
-            yield from self.reconcile(without_interrupts(state), is_partial=False)
-            return
-        messages, waiting = self._channel(self.last), self._waiting.stored(is_first=False)
+            return (yield from self._reconcile(state, waiting, is_partial=False))
+        messages = self._channel(self.last)
         self._keep_unsaved(messages or (), waiting)
         if messages is None and self._lacks_channel(self.last):
             yield from self._messages.without_channel()
         else:
-            yield from self._messages.at_end(waiting)
-        self._on_superstep_end(True)
+            yield from self._messages.at_end(waiting.stored)
+        return SuperstepEnd(is_compared=True)
 
-    def _reconcile_messages(self, messages: Sequence[Any] | None, is_partial: bool) -> Iterator[Event]:
+    def _reconcile(
+        self, values: Any, waiting: WaitingMessages, *, is_partial: bool, is_older: bool = False
+    ) -> Generator[Event, None, SuperstepEnd | None]:
+        """Yields the events after which the client's messages and state equal these values.
+
+        `is_partial`: whether the superstep of the values has not ended, so that messages that streamed may still be
+        stored. `is_older`: whether the values are older than the client's messages and state. If so, the state in them
+        is not emitted.
+        """
+        values = without_interrupts(values)
+        messages = self._channel(values)
+        ended: SuperstepEnd | None = None
+        if not is_older:
+            try:
+                self._messages.read_plan(values)
+            except Exception as error:
+                self._losses.fault("The plan", error)
+        if messages is not None or self._lacks_channel(values):
+            try:
+                ended = yield from self._reconcile_messages(messages, waiting, is_partial=is_partial)
+            except Exception as error:
+                self._losses.fault("The messages", error)
+        elif not is_partial:
+            ended = SuperstepEnd(is_compared=False)
+        if not is_older:
+            try:
+                if (event := self._state.on_values(values)) is not None:
+                    yield event
+            except Exception as error:
+                self._losses.fault("The state", error)
+        self.has_emitted = True
+        return ended
+
+    def _reconcile_messages(
+        self, messages: Sequence[Any] | None, waiting: WaitingMessages, *, is_partial: bool
+    ) -> Generator[Event, None, SuperstepEnd | None]:
         is_first = not self.has_emitted
-        waiting = self._waiting.stored(is_first=is_first) if is_first or not is_partial else []
         if not is_partial:
             self._keep_unsaved(messages or (), waiting)
         if messages is not None:
-            yield from self._messages.on_values(messages, is_first=is_first, is_partial=is_partial, waiting=waiting)
+            stored = waiting.stored if is_first or not is_partial else []
+            yield from self._messages.on_values(messages, is_first=is_first, is_partial=is_partial, waiting=stored)
         elif not is_partial:
             yield from self._messages.without_channel()
-        if not is_partial:
-            self._on_superstep_end(messages is not None or self._unsaved == "step")
+        return None if is_partial else SuperstepEnd(messages is not None or self._unsaved == "step")
 
-    def _reconcile_checkpoint(self, messages: Sequence[Any], pending: set[str], is_first: bool) -> Iterator[Event]:
-        wanted = self._messages.on_checkpoint(messages)
-        overlap = yield from self._on_checkpoint(wanted)
-        yield from self._messages.reconcile_checkpoint(wanted, pending, overlap, is_first=is_first)
-
-    def _keep_unsaved(self, messages: Sequence[Any], waiting: Sequence[Event]) -> None:
-        """Decides what stays of what was emitted in the superstep and is not stored (rule 5)."""
-        is_kept = self._waiting.is_pending or self._unsaved == "keep"
+    def _keep_unsaved(self, messages: Sequence[Any], waiting: WaitingMessages) -> None:
+        """Tells the ledger which messages stay although they were emitted in the superstep and are not stored (rule
+        5)."""
+        is_kept = waiting.is_pending or self._unsaved == "keep"
         if not is_kept and (self._unsaved == "step" or self._has_ended):
             return
-        stored = [fields(message) for message in messages]
-        ids = {message.get("id") for message in (*stored, *waiting)}
-        answered = {message.get("tool_call_id") for message in stored}
-        answered |= {message.get("toolCallId") for message in waiting}
+        ids, answered = _stored_ids(messages, waiting.stored)
         missing = self._ledger.not_stored(ids, answered)
         if is_kept:
             self._ledger.keep(missing)
@@ -219,14 +282,23 @@ class RootValues:
             self._ledger.keep_unsaved(missing)
 
     def _lacks_channel(self, values: Any) -> bool:
-        """Whether these values show that the graph has no messages channel, or that nothing has written it yet
-        (rule 6). One that raises when it is read may have messages."""
-        found = (channels(values) or {}).get(self._key)
-        return self.has_all_channels and values is not None and type(found) is not UnreadableChannel
+        """Whether these values show that the graph has no messages channel, or that no node has written to it yet (rule
+        6). A channel that raises an exception when it is read may contain messages, so it does not count as missing."""
+        channel = (channels(values) or {}).get(self._key)
+        return self.has_all_channels and values is not None and type(channel) is not UnreadableChannel
 
     def _channel(self, values: Any) -> Sequence[Any] | None:
-        """The messages channel; None if there is none that can be read."""
+        """The value of the messages channel; None if the channel does not exist or cannot be read."""
         messages = (channels(values) or {}).get(self._key)
         if type(messages) is UnreadableChannel:
             self._losses.channel(self._key, messages.error)
-        return messages if issubclass(type(messages), list | tuple) else None  # asking the object may raise
+        return messages if issubclass(type(messages), (list, tuple)) else None  # `isinstance` may raise
+
+
+def _stored_ids(messages: Sequence[Any], waiting: Sequence[Event]) -> tuple[set[Any], set[Any]]:
+    """The ids of stored messages, and the ids of the tool calls that are answered by results among them. `messages`:
+    the stored messages of the root graph. `waiting`: those of the subgraphs that are waiting."""
+    stored = [fields(message) for message in messages]
+    ids = {message.get("id") for message in (*stored, *waiting)}
+    answered = {message.get("tool_call_id") for message in stored}
+    return ids, answered.union(message.get("toolCallId") for message in waiting)

@@ -1,29 +1,42 @@
-"""What a run that stops at an interrupt keeps beside the root's messages: `Waiting`. Emits nothing.
+"""Collects the messages of subgraphs that are waiting at an interrupt: `Waiting`. The client keeps these messages
+although the root graph does not contain them yet. This module emits no events.
 
-A subgraph's messages reach the root's checkpoint when the subgraph ends. While it waits at an interrupt only its own
-checkpoint has them, and it continues under the same ids. Rules
+The root graph's checkpoint contains the messages of a subgraph only after the subgraph has ended. While the subgraph is
+waiting at an interrupt, only its own checkpoint contains them. Their ids stay the same when the subgraph continues.
 
-1. A namespace waits if an interrupt is pending in it or within it. At a static breakpoint those subgraphs wait that
-   have begun and not returned: the stream does not say in which of them it is.
-2. The messages of a waiting subgraph count as stored, behind the root's, by namespace: what its models and tools have
-   added since its last user message. All before that is its input, of which the root's messages have what is to be
-   visible. They are read off its `values`, and off the updates of nodes that returned since, which its checkpoint has
-   as pending writes, ordered by the nodes' names: a reader of it finds the same. What runs inside a tool is not
-   visible, unless it is a subagent.
-3. Input that ends otherwise is in the first values of a subgraph that has just begun. A subgraph that continues has the
-   messages there with which it waited; the two differ in what the client has, or is known beside the stream.
-   Before root values without interrupts nothing counts as input: the stream may have been joined after the subgraph
-   began, and the client may have missed what its nodes emitted.
-4. While an interrupt is pending, the root's superstep has not ended. What was emitted in it stays too, stored or not: a
-   task that waits starts over when the run continues, and one that has returned is reconciled when the superstep ends.
-5. A run that continues where a subgraph waited begins with the root's values alone. The messages of those subgraphs are
-   not removed then.
+Rules:
+
+1. A subgraph is waiting if an interrupt is pending in its namespace or in a namespace within it. At a static
+   breakpoint, every subgraph that has begun and not returned counts as waiting, because the stream contains only an
+   empty interrupt, which does not show where the run stopped
+   (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_loop.py).
+2. The messages that the models and tools of a waiting subgraph have added since its last user message count as stored.
+   They follow the root graph's messages, in the order of the namespaces. All earlier messages are input of the
+   subgraph, and the visible ones among them are also messages of the root graph.
+
+   The messages are read from the `values` of the subgraph, and from the updates of nodes that have returned since then.
+   The subgraph's checkpoint contains those updates as pending writes. They are sorted by the names of their nodes,
+   because LangGraph applies them in that order
+   (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_algo.py) and a reader of the
+   checkpoint has to find the same messages. The messages of a graph that runs inside a tool are not visible, unless
+   that graph is a subagent.
+3. Input without a user message is recognised differently: the first values of a subgraph that has just begun contain
+   only its input. But the first values of a subgraph that continues contain the messages with which it stopped. The
+   client already has those messages, or a checkpoint was read that contains them. Nothing counts as input until the
+   root graph has had values without interrupts: the stream may have been joined after the subgraph began, and then the
+   client may have missed messages of the subgraph's nodes.
+4. While an interrupt is pending, the superstep of the root graph has not ended, so all messages that were emitted in it
+   stay, whether stored or not. When the run continues, the waiting task starts again from its beginning
+   (https://docs.langchain.com/oss/python/langgraph/interrupts). The messages of tasks that have returned are compared
+   with the stored ones when the superstep ends.
+5. A run that continues in a waiting subgraph begins with values of the root graph, which do not contain the subgraph's
+   messages. Those messages are not removed at that point.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Mapping, Sequence, Set
+from typing import Any, NamedTuple
 
 from ..client.view import ClientView
 from ..convert.to_agui import to_agui
@@ -37,111 +50,106 @@ from ..parts.part import Namespace
 from ..wire.events import Event
 
 
-class PendingInterrupts(Protocol):
-    """The interrupts of a run; `False` if there are none."""
+class WaitingMessages(NamedTuple):
+    """The messages of the subgraphs in which a run is waiting, and whether the run is waiting at all."""
 
-    is_stopped: bool
-    """Whether a static breakpoint was hit."""
-
-    @property
-    def namespaces(self) -> set[Namespace]:
-        """Where an interrupt is pending."""
-
-    def __bool__(self) -> bool: ...
+    stored: Sequence[Event]
+    """The messages that count as stored, after those of the root graph (rules 2 and 5)."""
+    is_pending: bool
+    """Whether an interrupt or a breakpoint is pending (rule 4)."""
 
 
 class Waiting:
-    """The subgraphs of one run, by namespace."""
+    """Tracks the subgraphs of one run and their messages."""
 
-    def __init__(
-        self,
-        view: ClientView,
-        options: Options,
-        interrupts: PendingInterrupts,
-        owner_of: Callable[[Namespace], Owner | None],
-        losses: Losses,
-    ) -> None:
-        """`owner_of` gives the owner of what is emitted in a namespace; None where nothing is visible."""
+    def __init__(self, view: ClientView, options: Options, losses: Losses) -> None:
         self._view = view
         self._options = options
-        self._interrupts = interrupts
-        self._owner_of = owner_of
         self._losses = losses
         self._messages: dict[Namespace, Sequence[Any] | None] = {}
-        """The messages of each subgraph, as its values had them last; None if they have none."""
+        """For each subgraph, the messages in its last values; None if those values had no messages."""
         self._input: dict[Namespace, Sequence[Any]] = {}
-        """The messages that each had in its first values of the stream, if those are its input (rule 3)."""
+        """For each subgraph that has begun during the stream, the messages in its first values, which are its input
+        (rule 3)."""
         self._sees_beginnings = False
-        """Whether a subgraph that is new in the stream has just begun."""
+        """Whether a subgraph that appears in the stream has certainly just begun."""
         self._ended: set[tuple[Namespace, str]] = set()
-        """Nodes that have returned, and the superstep of their graph has not ended."""
+        """The nodes that have returned while the superstep of their graph has not ended."""
         self._written: dict[Namespace, dict[str, list[Any]]] = {}
-        """What these nodes wrote to the messages of their graphs; the checkpoints have it as pending writes."""
+        """For each graph, the messages that these nodes wrote, by the name of the node. The graph's checkpoint contains
+        them as pending writes."""
 
     @property
-    def is_pending(self) -> bool:
-        """Whether an interrupt is (rule 4)."""
-        return bool(self._interrupts)
+    def namespaces(self) -> Set[Namespace]:
+        """The subgraphs that have run in the current superstep of the root graph."""
+        return self._messages.keys()
 
-    def on_values(self, ns: Namespace, values: Any) -> None:
-        """The stream has values of a subgraph."""
+    def read_values(self, ns: Namespace, values: Any) -> None:
+        """Reads the messages in `values` of a subgraph."""
         messages = (channels(values) or {}).get(self._options.messages_key)
-        listed = messages if isinstance(messages, list | tuple) else None
+        listed = messages if isinstance(messages, (list, tuple)) else None
         if ns not in self._messages and self._sees_beginnings:
             self._input[ns] = listed or ()
         self._messages[ns] = listed
 
-    def on_checkpoint(self, ns: Namespace, values: Any) -> None:
-        """The checkpoint of a subgraph that waits was read beside the stream. What the stream has brought is newer."""
+    def read_checkpoint(self, ns: Namespace, values: Any) -> None:
+        """Reads the messages in a checkpoint of a waiting subgraph, unless the stream has already delivered newer
+        values of that subgraph."""
         if ns not in self._messages:
-            self.on_values(ns, values)
+            self.read_values(ns, values)
             self._input.pop(ns, None)
 
-    def on_node_output(self, ns: Namespace, node: str, output: Any) -> None:
-        """A node of the graph at `ns` has returned."""
+    def read_output(self, ns: Namespace, node: str, output: Any) -> None:
+        """Reads the messages in the output of a node of the graph at `ns`."""
         self._ended.add((ns, node))
-        for update in (output if isinstance(output, list | tuple) else (output,)) if ns else ():
+        for update in (output if isinstance(output, (list, tuple)) else (output,)) if ns else ():
             written = update.get(self._options.messages_key) if isinstance(update, Mapping) else None
-            messages = written if isinstance(written, list | tuple) else (written,)
+            messages = written if isinstance(written, (list, tuple)) else (written,)
             made = self._written.setdefault(ns, {}).setdefault(node, [])
             made.extend(message for message in messages if message is not None)
 
     def superstep_ended(self, ns: Namespace) -> None:
-        """A superstep of the graph at `ns` has ended."""
+        """Handles the end of a superstep of the graph at `ns`."""
         self._ended = {key for key in self._ended if key[0] != ns}
         self._written.pop(ns, None)
 
     def root_values_came(self) -> None:
-        """Values of the root came in the stream without interrupts: every subgraph that comes later begins later."""
+        """Records that the stream has delivered values of the root graph without interrupts. Every subgraph that
+        appears from now on has just begun."""
         self._sees_beginnings = True
 
     def root_superstep_ended(self) -> None:
-        """Values of the root came without interrupts: its superstep and its subgraphs have ended. If an interrupt is
-        pending, nothing has: they are the last of the run, with pending writes applied."""
-        if not self._interrupts:
-            self._ended.clear()
-            self._written.clear()
-            self._messages.clear()
-            self._input.clear()
+        """Handles the end of a superstep of the root graph. All subgraphs that ran in it have ended."""
+        self._ended.clear()
+        self._written.clear()
+        self._messages.clear()
+        self._input.clear()
 
-    def stored(self, *, is_first: bool) -> list[Event]:
-        """The messages that count as stored behind the root's (rule 2); at a run's first values of all (rule 5)."""
-        pending = self._pending()
+    def stored(
+        self,
+        owners: Mapping[Namespace, Owner | None],
+        interrupted: set[Namespace],
+        *,
+        at_breakpoint: bool,
+        is_first: bool,
+    ) -> list[Event]:
+        """The messages that count as stored, after those of the root graph (rule 2).
+
+        `owners`: for each of the `namespaces`, the owner of the subgraph's messages, or None if the messages are not
+        visible. `interrupted`: the namespaces in which an interrupt is pending. `at_breakpoint`: whether the run is
+        waiting at a static breakpoint. `is_first`: whether no values of the root graph have been emitted yet (rule 5).
+        """
+        begun = self._messages if at_breakpoint else ()
+        pending = interrupted.union(ns for ns in begun if not self._has_ended(ns))
         waiting = (ns for ns in sorted(self._messages) if is_first or any(other[: len(ns)] == ns for other in pending))
-        return [message for ns in waiting for message in self._own(ns)]
-
-    def _pending(self) -> set[Namespace]:
-        """The namespaces in which the run waits (rule 1)."""
-        begun = self._messages if self._interrupts.is_stopped else ()
-        return self._interrupts.namespaces.union(ns for ns in begun if not self._has_ended(ns))
+        return [message for ns in waiting for message in self._own(ns, owners.get(ns))]
 
     def _has_ended(self, path: Namespace) -> bool:
-        """Whether a task, by its whole path, has returned, or one that it runs in."""
+        """Whether a task, or a task that encloses it, has returned. `path`: the path of the task."""
         return any((path[:depth], segment.split(":")[0]) in self._ended for depth, segment in enumerate(path))
 
-    def _own(self, ns: Namespace) -> list[Event]:
+    def _own(self, ns: Namespace, owner: Owner | None) -> list[Event]:
         """The messages of a subgraph since its last user message."""
-        owner = self._owner_of(ns)
         if owner is None:
             return []
         given = {fields(message).get("id") for message in self._input.get(ns, ())}
@@ -159,12 +167,13 @@ class Waiting:
         messages = [item for each in reversed(own) for item in each]
         if owner.id is None:
             return messages
-        # messages that a subagent has emitted may have other ids: they stay as the client has them
+        # a subagent may have emitted a message under another id, so the client's copies are left as they are
         tagged = messages if owner.tag is None else [{**item, "subagentRunId": owner.tag} for item in messages]
         return [item for item in tagged if not self._view.has(item["id"])]
 
     def _all(self, ns: Namespace) -> list[Any]:
-        """The messages of a subgraph, with those of its superstep's finished nodes behind them."""
+        """The messages of a subgraph, followed by the messages that finished nodes have written in its current
+        superstep."""
         messages = list(self._messages[ns] or ())
         ids = {fields(message).get("id") for message in messages}
         written = [one for _, made in sorted(self._written.get(ns, {}).items()) for one in made]

@@ -1,4 +1,4 @@
-"""What an AG-UI client has after the events it got, and what brings another client to the same point.
+"""Tracks the contents of an AG-UI client, and makes the events that bring another client up to date.
 
-May import `jsonable`, `wire`, `parts`, `content` and `convert`.
+This package may import `jsonable`, `wire`, `parts`, `content` and `convert`.
 """

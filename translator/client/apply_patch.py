@@ -1,19 +1,22 @@
-"""Applies a JSON Patch (RFC 6902) as the AG-UI client does: one pure function, `apply_patch`.
+"""Applies a JSON Patch (RFC 6902) as the AG-UI client does. `apply_patch` is a pure function.
 
-Patches of this package use `add`, `replace` and `remove` only (`jsonable.json_diff` computes them). `move`, `copy` and
-`test` come in the patches of activities that nodes write, and in events of other producers.
+The patches that this package makes (`jsonable/json_diff.py`) contain only `add`, `replace` and `remove`. `move`, `copy`
+and `test` can occur in activity patches that graph nodes write, and in events from other producers.
 
 Rules:
-- A patch is atomic: it applies as a whole, or raises `RefusedError` and changes nothing.
-- No argument is changed. The containers on a touched path are copied once per patch; all others are shared with the old
-  document and with the patch. So a value may be in an event and in a document at the same time, an old document stays
-  valid, and the cost is that of the touched containers, not of the document.
-- Whatever this module and RFC 6902 both refuse, the client refuses too: it runs `fast-json-patch` with validation
-  (https://github.com/Starcounter-Jack/JSON-Patch), which also refuses a path through `__proto__` or
+
+- A patch is atomic. Either the whole patch is applied, or `RefusedError` is raised and nothing changes.
+- No argument is changed. The containers along the path to a change are copied once per patch. All other containers are
+  shared with the old document and with the patch. So a value may be part of an event and of a document at the same
+  time, and an old document stays valid. The cost depends on the size of the copied containers, and not on the size of
+  the document.
+- A patch that both this module and RFC 6902 refuse is also refused by the client. The client runs `fast-json-patch`
+  with validation (https://github.com/Starcounter-Jack/JSON-Patch), which also refuses a path through `__proto__` or
   `constructor/prototype`.
-- The client accepts some invalid patches that are refused here: an array index that is not written as one (`01`, the
-  empty string), a move or copy beyond the end of an array, a member that every JavaScript object inherits, a document
-  that is moved into itself or replaced by what is missing, a member of a number. Nothing here emits such a patch.
+- This module refuses some invalid patches that the client accepts. They use an array index in another notation (`01`,
+  the empty string), a move or copy beyond the end of an array, a member that every JavaScript object inherits, or a
+  member of a number. Others move the document into itself or replace it by a missing value. This package emits no such
+  patches.
 """
 
 from __future__ import annotations
@@ -24,33 +27,34 @@ from ..jsonable.same_json import same_json
 
 
 class RefusedError(ValueError):
-    """A patch that cannot be applied. The client logs a warning, and continues without it."""
+    """Raised for a patch that cannot be applied. The client logs a warning and ignores the patch."""
 
 
 def apply_patch(document: Any, operations: Any) -> Any:
-    """`document` after the operations (RFC 6902, wire dicts). Neither argument is changed.
+    """Returns `document` after applying the operations (RFC 6902, as wire dicts). Neither argument is changed.
 
-    Raises `RefusedError` for operations that do not apply, or are not a patch.
+    Raises `RefusedError` if the operations cannot be applied or are not a patch.
     """
     patched = _Patched(document)
     try:
         for operation in operations:
             patched.apply(operation)
     except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise RefusedError(f"the patch does not apply: {error}") from error
+        raise RefusedError(f"the patch cannot be applied: {error}") from error
     return patched.whole[""]
 
 
 class _Patched:
-    """A document while a patch is applied. It is the member "" of `whole`, so that it is read and changed like any
-    other member."""
+    """A document to which a patch is being applied. The document is the member "" of `whole`, so it can be read and
+    changed like any other member."""
 
     __slots__ = ("own", "whole")
 
     def __init__(self, document: Any) -> None:
         self.whole = {"": document}
         self.own: dict[int, Any] = {}
-        """The containers that this patch has copied, by `id()`. The references keep an id from being used again."""
+        """The containers that this patch has copied, as a mapping from `id()` to container. Keeping a reference to each
+        container prevents Python from reusing its id."""
 
     def apply(self, operation: dict[str, Any]) -> None:
         """Applies one operation, or raises one of the errors that `apply_patch` catches."""
@@ -66,10 +70,10 @@ class _Patched:
             self._add(keys, self._remove(_keys(operation["from"])))
         elif kind == "copy":
             value = self._read(_keys(operation["from"]))
-            self.own.clear()  # the value's containers are in two places now: both have to be copied before a change
+            self.own.clear()  # the value's containers are in two places now, so the next change has to copy them again
             self._add(keys, value)
         elif kind != "test" or not same_json(self._read(keys), operation["value"]):
-            raise ValueError(f"{kind} failed, or is not an operation")
+            raise ValueError(f"{kind} failed, or is not a known operation")
 
     def _add(self, keys: list[str], value: Any) -> None:
         parent = self._parent(keys)
@@ -78,7 +82,7 @@ class _Patched:
             return
         index = len(parent) if keys[-1] == "-" else _index(keys[-1])
         if index > len(parent):
-            raise IndexError("an index beyond the end")
+            raise IndexError("the index is beyond the end of the array")
         parent.insert(index, value)
 
     def _remove(self, keys: list[str]) -> Any:
@@ -94,7 +98,7 @@ class _Patched:
         return node
 
     def _parent(self, keys: list[str]) -> Any:
-        """The container that the last of `keys` is in. It and all containers above it are copied first."""
+        """Returns the container that holds the last of `keys`, after copying it and all containers above it."""
         node: Any = self.whole
         for key in keys[:-1]:
             place = _place(node, key)
@@ -107,15 +111,15 @@ class _Patched:
 
 
 def _keys(path: str) -> list[str]:
-    """The members that a JSON pointer leads through, beginning with that of `_Patched.whole`."""
+    """Splits a JSON pointer into its keys. The first key, "", is that of the document in `_Patched.whole`."""
     raw = path.split("/")
     if raw[0] or "__proto__" in raw or "/constructor/prototype/" in f"{path}/":
-        raise ValueError("not a JSON pointer, or one through a prototype")
+        raise ValueError("the path is not a JSON pointer, or leads through a prototype")
     return [key.replace("~1", "/").replace("~0", "~") for key in raw]
 
 
 def _place(node: Any, key: str) -> Any:
-    """`key` as a subscript of `node`. Raises if `node` has no such member."""
+    """Converts `key` to a subscript of `node`. Raises an exception if `node` has no such member."""
     place = _index(key) if isinstance(node, list) else key
     node[place]
     return place
@@ -124,4 +128,4 @@ def _place(node: Any, key: str) -> Any:
 def _index(key: str) -> int:
     if key.isascii() and key.isdigit() and (key == "0" or key[0] != "0"):
         return int(key)
-    raise ValueError("not an array index")
+    raise ValueError("the key is not an array index")

@@ -1,14 +1,17 @@
-"""What brings a late joiner, a slow reader or a reconnected one up to date: `catch_up`.
+"""Finds the events that bring a late joiner, a slow reader or a reconnected reader up to date.
 
-The order of the events is here, and those of the state. Which messages are missing is in `missing_messages`, what opens
-and closes an item in `open_items`. When a reader joins, or loses its backlog, is its server's to decide.
+This module decides the order of the events and creates the events for the state. `missing_messages.py` finds the
+missing messages, and `open_items.py` makes the events that open and close items. The server decides when a reader
+joins, and when a slow reader's backlog is discarded.
 
 Rules:
-- What the reader has already is left out. What the view does not know cannot be emitted.
-- A snapshot opens no item. So each open item is opened again under its id, after the event that brings its message as
-  far as it has come. The client appends to what it has, and later deltas continue there.
-- An open item whose message a snapshot has dropped is opened before the snapshot, which drops the message again.
-- The state is emitted as a delta if that is the smaller event.
+
+- Contents that the reader already has are not emitted. Contents that the view does not know cannot be emitted.
+- A snapshot does not open items. So each open item is opened again with the same id, after its message has been brought
+  up to date. The client then appends later deltas to the existing message.
+- If an earlier snapshot dropped the message of an open item, the item is opened before the catch-up snapshot. The
+  client then adds the message again, and the catch-up snapshot drops it.
+- The state is emitted as a delta if the delta is smaller than a snapshot.
 """
 
 from __future__ import annotations
@@ -27,8 +30,8 @@ from .open_items import LOST, NOT_SEEN, OpenItems, is_stored, reopened, without_
 
 
 def catch_up(view: ClientContents, known: ClientContents) -> list[Event]:
-    """The events that bring a reader to `view`. `known`: what the reader is known to have. See
-    `ClientView.catch_up`."""
+    """Returns the events that bring a reader up to date with `view`. `known` contains everything that the reader is
+    known to have. See `ClientView.catch_up`."""
     thread_id, run_id = view.thread_id, view.run_id
     if thread_id is None or run_id is None:
         return []
@@ -60,7 +63,8 @@ def catch_up(view: ClientContents, known: ClientContents) -> list[Event]:
 
 
 def _on_top_of(known: ClientContents, view: ClientContents) -> ClientContents:
-    """The view, and the messages of `known` added to it. Where both have a message, that of the view counts."""
+    """Copies the view and adds the messages of `known`. If both contain a message with the same id, the view's copy is
+    used."""
     messages = known.messages
     ids = {message["id"] for message in messages}
     merged = [view.message(message["id"]) or message for message in messages]
@@ -72,7 +76,7 @@ def _on_top_of(known: ClientContents, view: ClientContents) -> ClientContents:
 
 
 def _state(view: ClientContents, known: ClientContents) -> list[Event]:
-    """The events of the state, if the reader has another one."""
+    """Returns the state events, or an empty list if the reader's state is already up to date."""
     if not view.knows_state:
         return []
     is_visible = known.knows_state and same_json(known.state, view.state)
@@ -83,7 +87,7 @@ def _state(view: ClientContents, known: ClientContents) -> list[Event]:
         return framed(events.state_delta(operations))
     if view.base is view.state:
         return framed(events.state_snapshot(view.state))
-    # 0.0.59 applies deltas to a falsy state, and goes on showing the state before it
+    # 0.0.59 applies deltas to a falsy state but keeps displaying the previous state
     before = [] if is_visible else framed(events.state_snapshot(view.state))
     return [*before, events.state_snapshot(view.base)]
 
@@ -91,5 +95,5 @@ def _state(view: ClientContents, known: ClientContents) -> list[Event]:
 def _operations(before: Any, after: Any) -> list[Event] | None:
     try:
         return diff(before, after)
-    except (TypeError, ValueError, RecursionError):  # a caller may describe a client's state with what is not JSON
+    except (TypeError, ValueError, RecursionError):  # the client state that a caller passes may not be JSON
         return None

@@ -1,15 +1,17 @@
-"""`*_CHUNK` events, which stand for the start, the content and the end of a message or a tool call: `expand`.
+"""Expands `*_CHUNK` events into the START, content and END events of a message or a tool call.
 
-The client expands them before its verifier and its reducer (`transformChunks`:
-https://github.com/ag-ui-protocol/ag-ui/blob/main/sdks/typescript/packages/client/src/chunks/transform.ts). Nothing here
-emits them; other producers do.
+The client's `transformChunks` does the same before the events reach its verifier and its reducer
+(https://github.com/ag-ui-protocol/ag-ui/blob/main/sdks/typescript/packages/client/src/chunks/transform.ts). This
+package does not emit chunk events, but other producers do.
 
 Rules:
-- Each agent, the main agent or a subagent, has at most one message or call open by chunks. A chunk without an id
-  continues it; a chunk of another id or another type closes it and opens its own.
-- Any other event of the agent closes it, and so do the events of the run as a whole, for all agents. `RAW`, activities,
-  encrypted values and the start of a subagent do not.
-- A chunk that the client refuses expands to nothing.
+
+- Chunks keep at most one item open for each agent (the main agent or a subagent). An item is a message or a tool call.
+  A chunk without an id continues the open item. A chunk with another id or another type closes the open item and opens
+  a new one.
+- Any other event from the agent closes the agent's open item. Run events and messages snapshots close the open items of
+  all agents. `RAW`, activity events, encrypted values and `SUBAGENT_STARTED` close nothing.
+- A chunk that the client refuses expands to no events.
 """
 
 from __future__ import annotations
@@ -20,16 +22,16 @@ from ..wire.events import Event
 
 
 class _Chunk(NamedTuple):
-    """What a type of chunk stands for."""
+    """The event types and fields into which one chunk type is expanded."""
 
     start: str
     content: str
     end: str
     id_field: str
     needs: str | None
-    """The field that its first chunk must have besides the id."""
+    """The field that the first chunk of an item must contain in addition to the id."""
     defaults: Event
-    """Fields of the start that a chunk may leave out."""
+    """Default values for START fields that a chunk may leave out."""
 
 
 _TEXT: Final = _Chunk(
@@ -45,9 +47,9 @@ _REASONING: Final = _Chunk(
     {"role": "reasoning"},
 )
 CHUNKS: Final = {"TEXT_MESSAGE_CHUNK": _TEXT, "TOOL_CALL_CHUNK": _CALL, "REASONING_MESSAGE_CHUNK": _REASONING}
-"""By type of a chunk: what it stands for."""
+"""For each chunk type, the event types and fields into which its chunks are expanded."""
 _REPEATED: Final = ("role", "name", "toolCallName", "parentMessageId")
-"""Fields that a later chunk may repeat, and may not change."""
+"""The fields that a later chunk may repeat but must not change."""
 _BY_START: Final = {chunk.start: chunk for chunk in CHUNKS.values()}
 _CLOSES_ALL: Final = frozenset({"RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "MESSAGES_SNAPSHOT"})
 _CLOSES_NOTHING: Final = frozenset(
@@ -55,11 +57,12 @@ _CLOSES_NOTHING: Final = frozenset(
 )
 
 OpenByChunks = dict[str | None, Event]
-"""By agent (a subagent's run id; None: the main agent): the START event of what it has open by chunks."""
+"""For each agent (a subagent's run id, or None for the main agent), the START event of the item that chunks have
+opened."""
 
 
 def expand(event: Event, opened: OpenByChunks) -> list[Event]:
-    """The events that the client makes of an event, in their order. Updates `opened`."""
+    """Returns the events into which the client expands `event`, in order. Updates `opened`."""
     kind = event["type"]
     chunk = CHUNKS.get(kind)
     if chunk is not None:
@@ -103,7 +106,8 @@ def _expand_chunk(event: Event, chunk: _Chunk, opened: OpenByChunks) -> list[Eve
 
 
 def _close(agent: str | None, opened: OpenByChunks) -> list[Event]:
-    """The END of what an agent has open by chunks."""
+    """Closes the item that the agent's chunks opened and returns its END event, or returns an empty list if no item is
+    open."""
     start = opened.pop(agent, None)
     if start is None:
         return []

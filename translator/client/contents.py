@@ -1,15 +1,19 @@
-"""What an AG-UI client has after the events it got, as a value: `ClientContents`.
+"""Tracks the contents of an AG-UI client as events are applied.
 
-It holds messages, state, the run and what is open, and answers questions about them. `reducer` says what an event does
-to messages, `apply_patch` applies patches, `chunks` expands chunks, `catch_up` says what a reader is missing.
+`ClientContents` holds the client's messages, state, run and open items, and answers questions about them. `reducer.py`
+changes messages, `apply_patch.py` applies patches, `chunks.py` expands chunks, and `catch_up.py` finds what a reader is
+missing.
 
 Rules:
-- After the same events, `messages` and `state` are those of `@ag-ui/client`: of 1.0.0 if `version` is set, of 0.0.59
-  (the last version that declares none) if it is `None`.
-- Unknown is not empty. Messages and state that nobody has described are unknown until a snapshot brings them.
-- Nothing that is passed in is changed, and nothing that is handed out changes later. So both may share structure with
-  events.
-- An event costs as much as what it changes. The three events that come with every token append a delta.
+
+- After the same events, `messages` and `state` equal those of `@ag-ui/client`. The reference is 1.0.0 if `version` is
+  set. If `version` is `None`, the reference is 0.0.59, the last release that declares no protocol version.
+- Unknown is not the same as empty. Messages and state that the caller does not pass are unknown until a snapshot
+  arrives.
+- Arguments are never changed, and a returned value does not change later. So both arguments and returned values may
+  share parts with events.
+- The cost of applying an event depends on how much it changes. The three event types that occur for every token only
+  append a delta.
 """
 
 from __future__ import annotations
@@ -35,22 +39,22 @@ from .snapshots import complete_activity_types
 
 
 class ClientContents:
-    """The messages and the state of one client, its run, and what is open on its stream."""
+    """The messages and the state of one client, its last run, and the items that are open on its stream."""
 
-    __slots__ = {  # noqa: RUF023 (in the order in which they are explained)
+    __slots__ = {  # noqa: RUF023 (the order of the explanations)
         "version": "The protocol version that the client declares; `None` for 0.0.59.",
-        "knows_messages": "Whether all of the client's messages are known: from the caller or from a snapshot.",
-        "knows_state": "Whether the client's state is known: from the caller or from a snapshot.",
-        "knows_activities": "Whether all activities of the client are known: only from a messages snapshot.",
-        "thread_id": "The thread of the last run; `None` before any.",
-        "run_id": "The last run, live or ended; `None` before any.",
-        "parent_run_id": "The parent run of the last run; `None` if its `RUN_STARTED` named none.",
-        "trace_id": "The trace of the last run, from the metadata of its `RUN_STARTED`; `None` if that names none.",
-        "run_has_snapshot": "Whether a `STATE_SNAPSHOT` came since the last `RUN_STARTED`.",
-        "store": "The messages with their indexes; only events change them.",
-        "state": "The state, plain JSON. It must not be changed; later events do not change it either.",
-        "base": "The state that the next delta applies to: `state`, except after a falsy state in 0.0.59.",
-        "terminal": "The event that ended the last run; `None` in a live run and before any.",
+        "knows_messages": "Whether all of the client's messages are known, from the caller or from a snapshot.",
+        "knows_state": "Whether the client's state is known, from the caller or from a snapshot.",
+        "knows_activities": "Whether all of the client's activities are known, which requires a messages snapshot.",
+        "thread_id": "The thread id of the last run; `None` before the first run.",
+        "run_id": "The id of the last run, live or ended; `None` before the first run.",
+        "parent_run_id": "The id of the last run's parent run; `None` if the `RUN_STARTED` event named no parent.",
+        "trace_id": "The trace id from the metadata of the last `RUN_STARTED`; `None` if the event had none.",
+        "run_has_snapshot": "Whether a `STATE_SNAPSHOT` has been applied since the last `RUN_STARTED`.",
+        "store": "The messages with their indexes. Only events change them.",
+        "state": "The state as plain JSON. Callers must not modify it. Events replace the value without modifying it.",
+        "base": "The state to which the next delta is applied. Equal to `state`, except after a falsy state in 0.0.59.",
+        "terminal": "The event that ended the last run; `None` in a live run and before the first run.",
         "_open": "",
         "_by_chunks": "",
     }
@@ -63,15 +67,15 @@ class ClientContents:
         *,
         open_items: OpenItems | None = None,
     ) -> None:
-        """What the client is known to have: `None` is unknown, `[]` and `{}` are empty.
+        """Sets the known contents of the client. `None` means unknown, and `[]` or `{}` means empty.
 
         `messages`: wire dicts or `ag_ui.core` models.
         `state`: plain JSON.
-        `version`: the protocol version that the client declares; None: it declares none.
-        `open_items`: what is open on its stream.
+        `version`: the protocol version that the client declares, or None if it declares none.
+        `open_items`: the items that are open on the client's stream.
 
-        No argument is changed here, and none may be changed by the caller afterwards. Raises `ValueError` for a message
-        without an id or a role.
+        No argument is changed here, and the caller must not change any argument afterwards. Raises `ValueError` for a
+        message without an id or a role.
         """
         self.version = version
         self.store = MessageStore(map(_message, messages or ()), is_legacy=version is None)
@@ -89,8 +93,8 @@ class ClientContents:
         self.run_has_snapshot = False
 
     def apply(self, event: Event | BaseEvent) -> None:
-        """Applies one event of any producer, a wire dict or a model. Never raises: what is not an event of the protocol
-        would end a client's stream, and is ignored."""
+        """Applies one event from any producer, as a wire dict or a model. Never raises an exception. A value that is
+        not a valid AG-UI event is ignored, because such a value would end the stream of a real client."""
         try:
             fields = event.model_dump(by_alias=True, warnings=False) if isinstance(event, BaseModel) else event
             wire = _wire(to_model(fields))
@@ -100,20 +104,20 @@ class ClientContents:
             self.apply_emitted(expanded)
 
     def accepts(self, event: Event) -> bool:
-        """Whether the client takes this event of the protocol now: what it continues or ends is open, and what it
-        begins is not."""
+        """Whether the client accepts this valid AG-UI event now. An item that the event continues or ends must be open,
+        and an item that the event begins must not be open."""
         return self._open.accepts(event)
 
     def apply_emitted(self, event: Event) -> None:
-        """Applies a wire event without the checks of `apply`: it must be an event of the protocol, and not a chunk. If
-        it raises, what is open has not changed."""
+        """Applies a wire event without checking it. The event must be a valid AG-UI event and must not be a chunk. If
+        this method raises an exception, the open items have not changed."""
         kind = event["type"]
         if (reduce := REDUCES.get(kind)) is not None:
             reduce(self.store, event)
         if kind == "STATE_SNAPSHOT":
             self.run_has_snapshot = True
             self._set_state(event["snapshot"])
-        elif kind == "STATE_DELTA" and self.knows_state:  # else it is not known whether the client can apply it
+        elif kind == "STATE_DELTA" and self.knows_state:  # otherwise the client may be unable to apply the delta
             with suppress(RefusedError):
                 self._set_state(apply_patch(self.base, event["delta"]))
         elif kind == "MESSAGES_SNAPSHOT":
@@ -138,12 +142,13 @@ class ClientContents:
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        """The messages, wire dicts in the client's order. The list is a new one, the dicts must not be changed."""
+        """The messages as wire dicts, in the client's order. Each access returns a new list, but its dicts are shared
+        and must not be modified."""
         return self.store.read()
 
     @property
     def order(self) -> list[str]:
-        """The ids of the messages, in the client's order."""
+        """The message ids, in the client's order."""
         return self.store.ids
 
     def has(self, message_id: str) -> bool:
@@ -151,22 +156,23 @@ class ClientContents:
         return message_id in self.store.entries
 
     def message(self, message_id: str) -> dict[str, Any] | None:
-        """The (first) message with this id."""
+        """The first message with this id, or None if no message has this id."""
         entry = self.store.entries.get(message_id)
         return None if entry is None else entry.read()
 
     def message_of_call(self, tool_call_id: str) -> str | None:
-        """The id of the (first) message with this tool call."""
+        """The id of the first message that contains this tool call, or None if no message contains it."""
         indexed = self.store.calls.get(tool_call_id)
         return None if indexed is None else indexed[0].id
 
     def call(self, tool_call_id: str) -> dict[str, Any] | None:
-        """The (first) tool call with this id, as it is in its message."""
+        """The wire dict of the first tool call with this id, or None if no tool call has this id."""
         indexed = self.store.calls.get(tool_call_id)
         return None if indexed is None else indexed[1].read()
 
     def share(self, message: Event) -> None:
-        """Keeps this dict in place of the equal one that the view has of the message: one copy in memory is enough."""
+        """Replaces the stored copy of a message with this dict if the two are equal, so that only one copy stays in
+        memory."""
         entry = self.store.entries.get(message["id"])
         if entry is not None and entry.message is not message and same_json(entry.read(), message):
             entry.message = message
@@ -175,32 +181,32 @@ class ClientContents:
 
     @property
     def open(self) -> OpenItems:
-        """What is open now. A copy: later events do not change it."""
+        """A copy of the open items. Later events do not change this copy."""
         return self._open.copy()
 
     @property
     def open_texts(self) -> Container[str]:
-        """The ids of the text messages that are open now."""
+        """The ids of the open text messages."""
         return self._open.texts
 
     @property
     def open_calls(self) -> Container[str]:
-        """The ids of the tool calls that are open now."""
+        """The ids of the open tool calls."""
         return self._open.calls
 
     @property
     def open_spans(self) -> Container[str]:
-        """The message ids of the reasoning spans that are open now."""
+        """The message ids of the open reasoning spans."""
         return self._open.spans
 
     @property
     def has_open_items(self) -> bool:
-        """Whether anything is open now."""
+        """Whether any item is open."""
         return not self._open.is_empty
 
     @property
     def has_open_messages(self) -> bool:
-        """Whether a message, a tool call or reasoning is open now."""
+        """Whether a message, a tool call, a reasoning span or a reasoning message is open."""
         return self._open.has_messages
 
     @property
@@ -210,14 +216,15 @@ class ClientContents:
 
     @property
     def outcome(self) -> dict[str, Any] | None:
-        """The outcome of the finished run (success if it named none); `None` in a live run and after an error."""
+        """The outcome of the last run, or None while the run is live, after an error, and before the first run. A
+        `RUN_FINISHED` event without an outcome means success."""
         if self.terminal is None or self.terminal["type"] != "RUN_FINISHED":
             return None
         outcome: dict[str, Any] = self.terminal.get("outcome", {"type": "success"})
         return outcome
 
     def copy(self) -> Self:
-        """An independent copy: later events change only one of the two."""
+        """Returns an independent copy. Later events change only the one to which they are applied."""
         twin = copy(self)
         twin.store, twin._open, twin._by_chunks = self.store.copy(), self._open.copy(), dict(self._by_chunks)
         return twin
@@ -225,7 +232,7 @@ class ClientContents:
     def _set_state(self, state: Any) -> None:
         self.knows_state = True
         self.base = state
-        # 0.0.59 applies later deltas to a falsy state, but goes on showing the state before it
+        # 0.0.59 applies later deltas to a falsy state but keeps displaying the previous state
         if not self.store.is_legacy or state or isinstance(state, (dict, list)):
             self.state = state
 
@@ -240,7 +247,7 @@ def _message(value: Mapping[str, Any] | BaseModel) -> dict[str, Any]:
 
 
 def _wire(model: BaseModel) -> dict[str, Any]:
-    """A model as its wire dict, without the fields that its type does not declare: a client of protocol 1.0 strips
-    them."""
+    """Converts a model to its wire dict. Fields that the model's type does not declare are left out, because clients of
+    protocol 1.0 remove them."""
     wire: dict[str, Any] = orjson.loads(model.model_dump_json(by_alias=True, exclude=set(model.model_extra or ())))
     return wire

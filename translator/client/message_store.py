@@ -1,15 +1,18 @@
-"""The messages of one client in its order, and the indexes to find them: `MessageStore`.
+"""Stores the messages of one client in the client's order, and indexes them.
 
-Text and arguments are kept as deltas until they are read. What an event does to a message is in `reducer`.
+Text and arguments are stored as deltas until they are read. `reducer.py` changes the messages when events are applied.
 
 Rules:
-- A wire dict is never changed once it is made or stored. A change makes a new dict, which shares what did not change.
-  So what is read here may be put into events, and what events carry may be stored, without copies.
-- Ids may repeat, as they may in the client. A look-up gives the first message, or the first tool call, with an id.
-- Appending a delta costs the same however long the message and the history are.
-- Messages that are only read need no indexes: they are made when something is first looked up or changed.
-- Only assistant messages have tool calls. A tool call without an id, a name and arguments is not indexed, since no
-  event can reach it.
+
+- A wire dict is never modified once it has been made or stored. A change makes a new dict that shares the unchanged
+  parts with the old one. So messages from the store may be put into events, and parts of events may be stored, without
+  copying them.
+- Several messages or tool calls may have the same id, as in the client. A lookup returns the first message or tool call
+  with the id.
+- The cost of appending a delta does not depend on the length of the message or of the history.
+- Messages that are only read need no indexes. The indexes are built on the first lookup or change.
+- Only assistant messages contain tool calls. A tool call that lacks an id, a name or arguments is not indexed, because
+  no event can refer to it.
 """
 
 from __future__ import annotations
@@ -23,17 +26,17 @@ _INDEXES: Final = ("order", "entries", "calls")
 
 
 class StoredCall:
-    """A tool call of a stored message."""
+    """A tool call in a stored message."""
 
     __slots__ = ("deltas", "wire")
 
     def __init__(self, wire: dict[str, Any]) -> None:
         self.wire = wire
         self.deltas: list[str] = []
-        """Arguments that are not yet in `wire`."""
+        """Argument deltas that have not been merged into `wire` yet."""
 
     def read(self) -> dict[str, Any]:
-        """The tool call as it is in its message."""
+        """The tool call's wire dict, with all pending argument deltas merged in."""
         if self.deltas:
             function = self.wire["function"]
             arguments = function["arguments"] + "".join(self.deltas)
@@ -43,7 +46,7 @@ class StoredCall:
 
 
 class StoredMessage:
-    """A message: its wire dict, the deltas that are not yet in it, its tool calls and its position."""
+    """A stored message with its wire dict, its pending deltas, its tool calls and its position."""
 
     __slots__ = ("calls", "deltas", "id", "is_activity", "is_stale", "message", "position", "results")
 
@@ -54,16 +57,16 @@ class StoredMessage:
         self.deltas: list[str] = []
         self.is_activity: bool = message["role"] == "activity"
         self.is_stale = False
-        """Whether `deltas` or `calls` changed since the last read."""
+        """Whether `deltas` or `calls` have changed since the message was last read."""
         self.results = 0
-        """How many tool results are known to follow it."""
+        """The number of tool results that are known to follow this message directly."""
         calls = message.get("toolCalls") if message["role"] == "assistant" else None
         self.calls: list[StoredCall] | None = None
         if isinstance(calls, list):
             self.calls = [StoredCall(call) for call in calls if _can_grow(call)]
 
     def read(self) -> Message:
-        """The message as the client has it now."""
+        """The message's wire dict, with all pending deltas and tool calls merged in."""
         if self.is_stale:
             self.is_stale = False
             if self.deltas:
@@ -75,37 +78,38 @@ class StoredMessage:
         return self.message
 
     def append_text(self, delta: str) -> None:
-        """Appends to the content."""
+        """Appends text to the message's content."""
         self.deltas.append(delta)
         self.is_stale = True
 
     def set(self, **fields: Any) -> None:
-        """Sets fields of the message."""
+        """Sets fields of the message in a new wire dict."""
         self.message = {**self.message, **fields}
 
 
 class MessageStore:
-    """Messages in order, with indexes of message ids and tool call ids.
+    """The messages of a client in order, with indexes by message id and by tool call id.
 
-    `is_legacy`: whether the client is 0.0.59, whose reducer has a few other rules (see `reducer`).
+    `is_legacy`: whether the client is 0.0.59, whose reducer follows slightly different rules (see `reducer.py`).
     """
 
     __slots__ = ("_plain", "calls", "entries", "is_legacy", "order")
 
     order: list[StoredMessage]
-    """All messages."""
+    """All messages in order."""
     entries: dict[str, StoredMessage]
-    """The first message of each id."""
+    """For each message id, the first message with that id."""
     calls: dict[str, tuple[StoredMessage, StoredCall]]
-    """The first tool call of each id, with its message."""
+    """For each tool call id, the first tool call with that id and the message that contains it."""
 
     def __init__(self, messages: Iterable[Message] = (), *, is_legacy: bool = False) -> None:
         self.is_legacy = is_legacy
         self._plain: list[Message] | None = list(messages)
-        """The messages as they were passed in; None once the indexes are made."""
+        """The messages as they were passed in, or None once the indexes have been built."""
 
     def __getattr__(self, name: str) -> Any:
-        """Makes the indexes. Python calls this for attributes that are not set: those that are set cost nothing."""
+        """Builds the indexes on first use. Python only calls this method for attributes that are not set, so it does
+        not slow down access to other attributes."""
         if name not in _INDEXES:
             raise AttributeError(name)
         self.set_order([StoredMessage(message, 0) for message in self._plain or ()])
@@ -119,20 +123,21 @@ class MessageStore:
         return [message["id"] for message in self._plain]
 
     def read(self) -> list[Message]:
-        """All messages as the client has them, in its order."""
+        """The wire dicts of all messages, in the client's order. Merges all pending deltas."""
         if self._plain is None:
             return [entry.read() if entry.is_stale else entry.message for entry in self.order]
         return list(self._plain)
 
     def append(self, message: Message) -> StoredMessage:
-        """Adds a message at the end."""
+        """Appends a message, and returns its entry."""
         entry = StoredMessage(message, len(self.order))
         self.order.append(entry)
         self._index((entry,))
         return entry
 
     def insert(self, position: int, message: Message) -> StoredMessage:
-        """Adds a message before the one at `position`. It costs a step for each message behind it."""
+        """Inserts a message at `position`, and returns its entry. The cost grows with the number of messages after
+        it."""
         entry = StoredMessage(message, position)
         self.order.insert(position, entry)
         for place in range(len(self.order) - 1, position, -1):
@@ -144,14 +149,15 @@ class MessageStore:
         return entry
 
     def add_call(self, entry: StoredMessage, wire: dict[str, Any]) -> None:
-        """Adds a tool call that no message has yet behind the tool calls of a message."""
+        """Appends a tool call to a message. The store must not already contain a tool call with the same id."""
         call = StoredCall(wire)
         entry.calls = [*(entry.calls or ()), call]
         entry.is_stale = True
         self.calls[wire["id"]] = entry, call
 
     def replace(self, entry: StoredMessage, message: Message) -> StoredMessage:
-        """Replaces the first message with the same id."""
+        """Replaces `entry`, the first message with its id, and returns the new entry. If `entry` is not an activity,
+        all indexes are rebuilt."""
         fresh = StoredMessage(message, entry.position)
         self.order[entry.position] = self.entries[entry.id] = fresh
         if not entry.is_activity:
@@ -161,20 +167,20 @@ class MessageStore:
         return fresh
 
     def set_order(self, order: list[StoredMessage]) -> None:
-        """Replaces all messages by these, and makes the indexes."""
+        """Replaces all messages, and builds the indexes."""
         self._plain, self.order, self.entries, self.calls = None, order, {}, {}
         for position in range(len(order) - 1, -1, -1):
             order[position].position = position
         self._index(order)
 
     def set_messages(self, messages: Iterable[Message]) -> None:
-        """Replaces all messages by these, without indexes."""
+        """Replaces all messages, and removes the indexes."""
         self._plain = list(messages)
-        with suppress(AttributeError):  # no indexes were made
+        with suppress(AttributeError):  # the indexes have not been built
             del self.order, self.entries, self.calls
 
     def copy(self) -> MessageStore:
-        """An independent copy: later events change only one of the two."""
+        """Returns an independent copy. A change to one store does not affect the other."""
         return MessageStore(self.read(), is_legacy=self.is_legacy)
 
     def _index(self, added: Iterable[StoredMessage]) -> None:
@@ -186,7 +192,8 @@ class MessageStore:
 
 
 def _can_grow(call: Any) -> bool:
-    """Whether a tool call has an id, a name and arguments. A client's messages may have anything."""
+    """Whether a tool call has an id, a name and arguments, so that events can refer to it. The check is needed because
+    a tool call in a message from a client may have any form."""
     try:
         call_id, name, arguments = call["id"], call["function"]["name"], call["function"]["arguments"]
     except (TypeError, KeyError):

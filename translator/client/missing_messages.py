@@ -1,26 +1,31 @@
-"""The messages of a view that a reader is missing, as events or as snapshots: `missing_messages`.
+"""Finds the messages in a view that a reader is missing, and converts them to events or snapshots.
 
-State, and what opens and closes, are not known here.
+This module does not handle the state, nor the events that open and close items.
 
 Rules:
-- The messages at the beginning that both have, in the same order, are skipped. Only what follows is looked at, so the
-  work is one pass over both conversations, and otherwise in proportion to what is missing.
-- New messages, and text and arguments that have grown at their end, are emitted as events, on two conditions: the
-  reader then has exactly the view's messages in their order (this is tried out), and the messages are few, or the
-  events cost less than a snapshot. An event costs more than its bytes: the client copies its messages, and the page is
-  drawn again.
-- Everything else is emitted as a snapshot. A client keeps its own order for the ids that it has. Where the order would
-  end wrong, a snapshot of the messages that are in order comes first.
-- The client's verifier rejects events for a message that another subagent has opened, and it takes the owners of
-  messages from the snapshot. So in a snapshot a message with an open item, or with an open tool call, belongs to the
-  owner of that item, and no event brings a message under another owner.
-- A message that no snapshot can make the client drop does not cause a snapshot each time.
-- A view that does not know the client's messages has those that streamed in it, from their first event on. They are
-  emitted as events, whole or as far as the reader is missing them, and open items stay open. No snapshot is emitted: it
-  would drop the client's other messages.
-- Such a view assumes that a reader on a new stream has none of the messages, if they are not known. If the reader is in
-  the run, only its open items are known: items that were opened since are emitted from their beginning, and what the
-  reader missed of the others cannot be repaired.
+
+- Equal messages at the beginning of both conversations are skipped, and only the remaining messages are examined
+  further. So the cost is one pass over both conversations plus work in proportion to the missing messages.
+- New messages, and text and arguments that have become longer, are emitted as events on two conditions. First, the
+  events must give the reader exactly the view's messages in the view's order, which is tested by applying the events to
+  a copy. Second, there must be few such messages, or the estimated cost of the events must be below that of a snapshot.
+  The estimate is higher than the size of the events, because the client copies its messages and renders the page again
+  for every event.
+- Any other difference is emitted as a snapshot. A client keeps its own order for the ids that it already has. If that
+  order would be wrong, a first snapshot contains only the messages that are already in the right order, so that the
+  client drops the rest and takes them from the second snapshot in the right order.
+- The client's verifier rejects events for a message that another agent opened, and it learns the owners from the latest
+  snapshot (https://github.com/ag-ui-protocol/ag-ui/blob/main/sdks/typescript/packages/client/src/verify/verify.ts). So
+  if a message has an open item, the snapshot declares the item's owner as the owner of the message. A message whose
+  open item has a different owner is never extended by events.
+- A message that no snapshot can make the client drop does not cause a snapshot, because each catch-up would otherwise
+  repeat that snapshot.
+- A view that does not know all of the client's messages contains only the messages that it has seen streaming from
+  their first event. These messages are emitted as events, either in full or from the point that the reader has reached,
+  and open items stay open. No snapshot is emitted, because it would drop the client's other messages.
+- Such a view assumes that a reader on a new stream has none of the view's messages, unless the reader's messages are
+  known. For a reader that is already in the run, only the open items may be known. In that case, items that the reader
+  does not have open are emitted from their beginning, and the missing parts of its other items cannot be restored.
 """
 
 from __future__ import annotations
@@ -45,20 +50,21 @@ from .open_items import OpenItems, is_stored, owners, without_open
 from .reducer import REDUCES
 from .snapshots import ordered_snapshots, staying, with_activity_types
 
-_FEW = 16  # so many messages are never worth a snapshot, which makes a client draw the whole page again
-_MESSAGE = 1_000  # the events of a message cost so many bytes more than its JSON
-_AT_ONCE = 32  # messages compared by one call: C compares them faster than Python makes a call for each
+_FEW = 16  # up to this number of messages, events are used: a snapshot makes the client render the whole page
+_MESSAGE = 1_000  # the estimated cost of a message's events in addition to the size of its JSON, in bytes
+_AT_ONCE = 32  # messages that one call compares in C, which is faster than one call per message
 _NAMES = ("messageId", "toolCallId", "parentMessageId", "entityId")
-_ODD = (AttributeError, KeyError, TypeError, ValueError)  # a caller may describe a client's messages with anything
+_ODD = (AttributeError, KeyError, TypeError, ValueError)  # a caller may pass any values as the client's messages
 
 
 def missing_messages(
     view: ClientContents, known: ClientContents, reader: OpenItems, now: OpenItems
 ) -> tuple[list[Event], list[Event]]:
-    """What brings the messages of a reader to those of the view: a list of message events, or a list of snapshots; the
-    other list is empty. The events close what has ended, and leave open what is open in the view.
+    """Returns the message events or the snapshots that give a reader the messages of the view. At least one of the two
+    lists is empty. The events close the items that have ended, and keep those items open that are open in the view.
 
-    `known`: what the reader is known to have. `reader`, `now`: what the reader and the view have open.
+    `known` contains everything that the reader is known to have. `reader` and `now` contain the open items of the
+    reader and of the view.
     """
     sides = _Sides(view, known, reader, now)
     if not view.knows_messages:
@@ -70,13 +76,13 @@ def missing_messages(
             emitted = None
         if emitted is not None:
             return emitted, []
-    size = sides.size  # of the snapshot of all messages: the other one is smaller
+    size = sides.size  # the size of the snapshot with all messages; a first snapshot would be smaller
     return [], [frame for snapshot in sides.snapshots for frame in framed(snapshot, size)]
 
 
 @dataclass
 class _Sides:
-    """A view and its reader. The snapshots of the view and their size are computed when they are first needed."""
+    """A view and its reader. The view's snapshots and their size are computed on first use."""
 
     view: ClientContents
     known: ClientContents
@@ -89,7 +95,7 @@ class _Sides:
 
     @cached_property
     def snapshots(self) -> list[Event]:
-        """The snapshots that bring the reader to the view. The last one has all messages."""
+        """The snapshots that give the reader the view's messages. The last snapshot contains all messages."""
         view = self.view
 
         def make(messages: list[Event]) -> Event:
@@ -100,15 +106,18 @@ class _Sides:
             if owner is not None and view.has(message_id):
                 position = view.store.entries[message_id].position
                 messages[position] = {**messages[position], "subagentRunId": owner}
-        # A patch can leave an activity with a content that is not an object, and no client reads a snapshot with that.
-        messages = [each for each in messages if each["role"] != "activity" or isinstance(each.get("content"), dict)]
+        # A patch can turn an activity's content into something other than an object. A client would refuse a snapshot
+        # that contains such an activity.
+        messages = [
+            message for message in messages if message["role"] != "activity" or isinstance(message.get("content"), dict)
+        ]
         return list(ordered_snapshots(self.known.order if self.known.knows_messages else [], messages, make))
 
     @cached_property
     def size(self) -> int:
         try:
             return len(dumps(self.snapshots[-1]))
-        except TypeError:  # nested too deeply to be written, as a caller may describe a client's messages
+        except TypeError:  # a caller may pass messages that are nested too deeply for orjson
             self.snapshots = [freeze(snapshot).json for snapshot in self.snapshots]
             return len(dumps(self.snapshots[-1]))
 
@@ -117,12 +126,12 @@ class _Sides:
 
 
 def _by_events(sides: _Sides) -> list[Event] | None:
-    """The events that bring the reader's messages to those of the view; None if only a snapshot can."""
+    """Returns the events that give the reader the messages of the view, or None if a snapshot is needed."""
     messages, wanted = sides.known.messages, sides.wanted
     start = _in_common(messages, wanted)
     present, missing = messages[start:], wanted[start:]
     ids = iter([message["id"] for message in missing])
-    if any(message["id"] not in ids for message in present):  # events cannot remove or reorder
+    if any(message["id"] not in ids for message in present):  # events cannot remove or reorder messages
         return [] if _stays_beside(sides, present, missing) else None
     if len(missing) > _FEW and len(dumps(missing)) + _MESSAGE * len(missing) > sides.size:
         return None
@@ -131,7 +140,7 @@ def _by_events(sides: _Sides) -> list[Event] | None:
 
 
 def _in_common(messages: list[Event], wanted: list[Event]) -> int:
-    """How many messages at the beginning of two conversations are the same."""
+    """Counts the equal messages at the beginning of two conversations."""
     shorter = min(len(messages), len(wanted))
     for start in range(0, shorter, _AT_ONCE):
         mine, its = messages[start : start + _AT_ONCE], wanted[start : start + _AT_ONCE]
@@ -144,7 +153,7 @@ def _in_common(messages: list[Event], wanted: list[Event]) -> int:
 
 
 def _stays_beside(sides: _Sides, present: list[Event], missing: list[Event]) -> bool:
-    """Whether the reader has the view's messages and others, none of which a snapshot would make it drop."""
+    """Whether the reader has every message of the view, plus extra messages that a snapshot would not make it drop."""
     ids = {message["id"] for message in missing}
     others = [message for message in present if message["id"] not in ids]
     return (
@@ -155,7 +164,8 @@ def _stays_beside(sides: _Sides, present: list[Event], missing: list[Event]) -> 
 
 
 def _whole_or_grown(sides: _Sides, wanted: Iterable[Event]) -> list[Event] | None:
-    """Events for each message that the reader is missing, whole or the rest of it; None if events cannot bring it."""
+    """Returns the events for every message that the reader is missing completely or in part, or None if events cannot
+    express one of these messages."""
     emitted: list[Event] = []
     opened = {**dict(owners(sides.known.store, sides.reader)), **dict(owners(sides.view.store, sides.now))}
     for message in wanted:
@@ -175,10 +185,10 @@ def _whole_or_grown(sides: _Sides, wanted: Iterable[Event]) -> list[Event] | Non
 def _leads_to(
     wanted: list[Event], store: MessageStore, messages: list[Event], start: int, emitted: list[Event]
 ) -> bool:
-    """Whether a client with these messages has the wanted ones after these events.
+    """Whether a client that starts with `messages` has exactly the wanted messages after applying these events.
 
-    The first `start` messages of both are the same. So the events are tried out only on the messages behind these, and
-    on those that the events name.
+    The first `start` messages are the same in both lists. So, to save time, the events are applied only to a copy of
+    the later messages, which is extended to include every message that an event names.
     """
     names = {event.get(name) for event in emitted for name in _NAMES}
     named = [store.entries[name] for name in names if name in store.entries]
@@ -191,8 +201,8 @@ def _leads_to(
 
 
 def _streamed(sides: _Sides) -> list[Event]:
-    """The messages of a view that knows only what streamed in it, for a reader whose other messages are unknown as
-    well."""
+    """Returns the message events of a view that only knows the messages that it has seen streaming. No events are
+    returned for messages that events cannot express."""
     view, known, reader = sides.view, sides.known, sides.reader
     only_open_is_known = reader.run_id == known.open.run_id == view.run_id != known.run_id
     begun = {event.get("toolCallId") or event["messageId"] for event in sides.now.missing(reader)}
@@ -210,7 +220,7 @@ def _streamed(sides: _Sides) -> list[Event]:
 
 
 def _begun(message: Event, begun: Collection[str]) -> Event | None:
-    """The part of a message that began with these items; None if none of it did."""
+    """Returns the part of a message that the items with these ids began, or None if they began no part of it."""
     if message["id"] in begun:
         return message
     calls = [call for call in message.get("toolCalls", ()) if call["id"] in begun]
@@ -225,7 +235,7 @@ def _are_same(messages: list[Event], wanted: list[Event]) -> bool:
 
 
 def _is_same(message: Event, wanted: Event) -> bool:
-    """Whether two messages are the same. The arguments of tool calls are compared as JSON."""
+    """Whether two messages are the same. Tool call arguments are compared as JSON."""
     if same_json(message, wanted):
         return True
     try:

@@ -1,32 +1,35 @@
-"""What an event stream has opened and not closed: `OpenItems`, and the events that open or close the difference.
+"""Tracks the items that an event stream has opened and not closed yet (`OpenItems`), and makes the events that turn one
+set of open items into another.
 
-The table of the events that open and close an item is here, and what of it a reader of the same run is missing. The
-order of all events of a catch-up is in `catch_up`.
+The table `_ITEMS` lists the events that open and close items. This module also finds the items that a reader of the
+same run is missing. `catch_up.py` decides the order of all catch-up events.
 
-Rules, which are those of the client's verifier
+The rules follow the client's verifier
 (https://github.com/ag-ui-protocol/ag-ui/blob/main/sdks/typescript/packages/client/src/verify/verify.ts):
-- Text messages, tool calls, reasoning spans and reasoning messages are open by id, each kind by itself. A step is open
-  by its owner (a subagent's run id, or `None`) and its name. A subagent is open by its run id, once in a run.
-- The start of a run opens nothing and closes everything; so does its end. Subagents that have ended are remembered
-  until the next run starts.
-- No snapshot has subagents. For a reader, those of a live run are started again, including those that have ended, since
-  later events may name them as parents.
-- An item that a reader has open, and that ended while it was away, is closed in the way it ended, if that is known.
-- A START that is emitted again has no metadata: the message has newer. A tool call has the name that it has now.
+
+- Open text messages, tool calls, reasoning spans and reasoning messages are identified by their id, separately for each
+  kind. An open step is identified by its owner (a subagent's run id, or `None`) and its name. A subagent is identified
+  by its run id, and can be started only once in a run.
+- The start and the end of a run close all items. Subagents that have ended are remembered until the next run starts.
+- Snapshots do not contain subagents. So all subagents of a live run are started again for a reader. They include those
+  that have ended, because later events may name them as parents.
+- If an item ended while the reader was away, it is closed for the reader with its original END event, if that event is
+  known.
+- A START event that is emitted again has no metadata, because the message already contains newer metadata. A repeated
+  `TOOL_CALL_START` contains the tool call's current name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from ..wire import events
 from ..wire.events import Event
 from .message_store import MessageStore
 
 LOST = "lost"
-"""The code of the error that ends a run or a subagent for a reader that can no longer get its real end."""
+"""The error code that ends a run or a subagent for a reader if the original END event is not available."""
 NOT_SEEN = "How this ended was not seen."
 
 _ITEMS = {
@@ -44,30 +47,33 @@ _ITEMS = {
     "SUBAGENT_FINISHED": ("ended", "subagentRunId", True),
     "SUBAGENT_ERROR": ("ended", "subagentRunId", True),
 }
-"""By event type: the field of `OpenItems`, the event's field with the key, and whether the event is put there (True) or
-removes the one that is there."""
+"""For each event type, a tuple of three values: the `OpenItems` field that holds the item, the event field that
+contains the item's key, and whether the event opens the item (True) or closes it (False). The end event of a subagent
+is stored in `ended`, so its third value is True."""
 _CONTINUES = {
     "TEXT_MESSAGE_CONTENT": ("texts", "messageId"),
     "TOOL_CALL_ARGS": ("calls", "toolCallId"),
     "REASONING_MESSAGE_CONTENT": ("reasonings", "messageId"),
 }
-"""By event type: the field of `OpenItems` in which the item must be open, and the event's field with the key."""
+"""For each event type, the `OpenItems` field in which the item must be open, and the event field that contains the
+item's key."""
 _FIELDS = tuple(dict.fromkeys(name for name, _, _ in _ITEMS.values()))
 _ENDS = {kind: row[:2] for kind, row in _ITEMS.items() if not row[2]}
 
 
 @dataclass(slots=True)
 class OpenItems:
-    """What is open at one moment of a stream: by key of an item, the event that opened it, in the order of opening.
+    """The items that are open at one point in a stream. Each dict except `ended` maps an item's key to the event that
+    opened the item, in the order of opening.
 
-    `run_id`: the live run; `None` between runs.
+    `run_id`: the id of the live run, or `None` between runs.
     `texts`: text messages by message id.
     `calls`: tool calls by tool call id.
     `spans`: reasoning spans by message id.
     `reasonings`: reasoning messages by message id.
-    `steps`: steps by owner (a subagent's run id, `None` for the run itself) and name.
-    `started`: all subagents of the run so far, by their run id.
-    `ended`: those of them that have ended, with the events that ended them.
+    `steps`: steps by owner (a subagent's run id, or `None` for the run itself) and name.
+    `started`: all subagents that the run has started so far, by run id.
+    `ended`: the subagents that have ended, by run id, with the events that ended them.
     """
 
     run_id: str | None = None
@@ -81,28 +87,29 @@ class OpenItems:
 
     @property
     def subagents(self) -> dict[str, Event]:
-        """The subagents that are open, by their run id."""
+        """The open subagents, by run id."""
         return {key: event for key, event in self.started.items() if key not in self.ended}
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is open."""
+        """Whether no item is open."""
         return not (self.has_messages or self.steps or len(self.ended) < len(self.started))
 
     @property
     def has_messages(self) -> bool:
-        """Whether a message, a tool call or reasoning is open."""
+        """Whether a message, a tool call, a reasoning span or a reasoning message is open."""
         return bool(self.texts or self.calls or self.reasonings or self.spans)
 
     def accepts(self, event: Event) -> bool:
-        """Whether the client's verifier lets a well-formed event of the live run pass (owners are not compared)."""
+        """Whether the client's verifier accepts a well-formed event during the live run. The owners of items are not
+        compared."""
         kind = event["type"]
         row = _ITEMS.get(kind)
         if row is not None:
             name, id_field, opens = row
-            key = _key(event, name, id_field)
             if name == "ended":
-                return key in self.started and key not in self.ended
+                return event[id_field] in self.started and event[id_field] not in self.ended
+            key = _step(event) if name == "steps" else event[id_field]
             return (key in getattr(self, name)) is not opens
         if (continues := _CONTINUES.get(kind)) is not None:
             name, id_field = continues
@@ -116,7 +123,7 @@ class OpenItems:
         if row is not None:
             name, id_field, opens = row
             items = getattr(self, name)
-            key = _key(event, name, id_field)
+            key = _step(event) if name == "steps" else event[id_field]
             if opens:
                 items[key] = event
             else:
@@ -131,16 +138,18 @@ class OpenItems:
             self.run_id = None
 
     def copy(self) -> OpenItems:
-        """An independent copy: later events change only one of the two."""
+        """Returns an independent copy. Events that are applied to one of the two do not affect the other."""
         twin = OpenItems(self.run_id)
         for name in _FIELDS:
             setattr(twin, name, dict(getattr(self, name)))
         return twin
 
     def closings(self, now: OpenItems | None = None) -> list[Event]:
-        """The events that close what is open here and not in `now`; without `now`, everything.
+        """Returns the events that close the items that are open here but not in `now`. Without `now`, all items are
+        closed.
 
-        Of subagents, only those that `now` has never started are closed: `subagent_events` has the ends of the others.
+        Subagents are closed here only if they were never started in `now`. `subagent_events` returns the ends of the
+        others.
         """
         now = now or OpenItems()
         closings: list[Event] = [
@@ -155,14 +164,16 @@ class OpenItems:
         return closings
 
     def missing(self, reader: OpenItems) -> list[Event]:
-        """The events that opened the messages and tool calls that the reader does not have open."""
+        """Returns the START events of the open messages and tool calls that are not open for the reader."""
         kinds = ((self.reasonings, reader.reasonings), (self.texts, reader.texts), (self.calls, reader.calls))
         return [event for items, known in kinds for key, event in items.items() if key not in known]
 
     def subagent_events(self, reader: OpenItems) -> list[Event]:
-        """The starts of subagents that the reader is missing, in their order, then the ends that it is missing.
+        """Returns the subagent events that the reader is missing. All starts, in their original order, precede the
+        ends.
 
-        Of a run that has ended (no `run_id`), only the ends of subagents that the reader has open.
+        If the run has ended (`run_id` is None), only the end events of subagents that the reader still has open are
+        returned.
         """
         starts = [event for key, event in self.started.items() if key not in reader.started] if self.run_id else []
         known = {*reader.started, *(event["subagentRunId"] for event in starts)}
@@ -172,8 +183,8 @@ class OpenItems:
         self.texts, self.calls, self.spans, self.reasonings, self.steps = {}, {}, {}, {}, {}
 
 
-def _key(event: Event, name: str, id_field: str) -> Any:
-    return (event.get("subagentRunId"), event[id_field]) if name == "steps" else event[id_field]
+def _step(event: Event) -> tuple[str | None, str]:
+    return event.get("subagentRunId"), event["stepName"]
 
 
 def _owner_field(event: Event) -> Event:
@@ -184,15 +195,15 @@ def _owner_field(event: Event) -> Event:
 
 
 def is_stored(store: MessageStore, opening: Event) -> bool:
-    """Whether the store has the message or the tool call that a START event opened."""
+    """Whether the store contains the message or tool call that a START event opened."""
     if opening["type"] == "TOOL_CALL_START":
         return opening["toolCallId"] in store.calls
     return opening["messageId"] in store.entries
 
 
 def reopened(store: MessageStore, opening: Event) -> Event:
-    """A START event as it is emitted again: for a tool call, with the name and the message that the store has for
-    it."""
+    """Converts a START event to the form in which it is emitted again. For a tool call, the name and the parent message
+    are taken from the store."""
     event = without_fields(opening)
     indexed = store.calls.get(opening["toolCallId"]) if opening["type"] == "TOOL_CALL_START" else None
     if indexed is not None:
@@ -202,12 +213,13 @@ def reopened(store: MessageStore, opening: Event) -> Event:
 
 
 def without_fields(event: Event, *names: str) -> Event:
-    """An event without `metadata`, `rawEvent` and these fields."""
+    """Copies an event without `metadata`, `rawEvent` and the fields in `names`."""
     return {name: value for name, value in event.items() if name not in ("metadata", "rawEvent", *names)}
 
 
 def without_open(whole: Iterable[Event], reader: OpenItems, now: OpenItems) -> Iterator[Event]:
-    """Events of whole messages, without the STARTs of what the reader has open and the ENDs of what stays open."""
+    """The events of complete messages, except the START of any item already open for the reader and the END of any item
+    that stays open."""
     for event in whole:
         row = _ITEMS.get(event["type"])
         if row is None or event[row[1]] not in getattr(reader if row[2] else now, row[0]):
@@ -215,8 +227,8 @@ def without_open(whole: Iterable[Event], reader: OpenItems, now: OpenItems) -> I
 
 
 def owners(store: MessageStore, now: OpenItems) -> Iterator[tuple[str, str | None]]:
-    """The messages that have open items, each with the owner of the item. The owner of a message's text comes after the
-    owners of its tool calls."""
+    """Yields the id of each message with an open item, paired with the item's owner. A message with several open items
+    is yielded several times, with tool calls first, so the owner of its text or reasoning is yielded last."""
     for call_id, event in now.calls.items():
         indexed = store.calls.get(call_id)
         if indexed is not None:

@@ -1,22 +1,27 @@
-"""What each event does to a client's messages: one function for each event type, as in the reducer of `@ag-ui/client`
+"""Applies events to a client's messages, with a separate function for each kind of event, as the reducer of
+`@ag-ui/client` does
 (https://github.com/ag-ui-protocol/ag-ui/blob/main/sdks/typescript/packages/client/src/apply/default.ts).
 
-It follows 1.0.0, and 0.0.59 where `MessageStore.is_legacy`. State, runs, open items, and whether an event was legal are
-not known here.
+This module follows version 1.0.0, or 0.0.59 if `MessageStore.is_legacy` is set. It does not handle state, runs and open
+items, and does not check events.
 
 Rules:
-- Events are well formed: `ClientView.apply` checks those of other producers. What the client ignores, with or without a
-  warning, is ignored.
-- Metadata is merged key by key; the last value of a key counts.
-- 0.0.59 appends reasoning to the content of an activity with the same id, and merges a messages snapshot differently.
 
-Rules of a messages snapshot:
-- The client keeps its own order for the ids that it has. New ids follow in the order of the snapshot. An id that the
-  snapshot has twice is in the messages twice.
-- A message that is not in the snapshot is dropped, with two exceptions. Reasoning stays if the snapshot has no
-  reasoning at all. An activity stays unless the snapshot has all activities of its type: 1.0.0 reads that from the
-  snapshot's metadata, or else from whether it has any activity.
-- Where 0.0.59 keeps messages that may be missing from the snapshot, it also keeps its own copy of those that are in it.
+- Events must be well formed. `ClientView.apply` checks the events from other producers. An event that the client
+  ignores, with or without a warning, is ignored here too.
+- Metadata is merged key by key. The last value for a key replaces earlier ones.
+- 0.0.59 appends reasoning to the content of an activity that has the same id, and merges messages snapshots
+  differently.
+
+Rules for messages snapshots:
+
+- The client keeps its own order for the ids that it already has. New ids follow in the order of the snapshot. If the
+  snapshot contains a new id twice, the client then has two messages with that id.
+- A message that is missing from the snapshot is dropped, with two exceptions. Reasoning stays if the snapshot contains
+  no reasoning at all. An activity stays unless the snapshot is complete for its activity type. 1.0.0 reads the complete
+  types from the snapshot's metadata. Without such metadata, a snapshot that contains any activity counts as complete
+  for all types.
+- If these exceptions apply to a message, 0.0.59 keeps its own copy even if the snapshot contains the message.
 """
 
 from __future__ import annotations
@@ -34,7 +39,8 @@ from .snapshots import staying
 
 
 def append_text(store: MessageStore, event: Event) -> None:
-    """TEXT_MESSAGE_CONTENT and REASONING_MESSAGE_CONTENT: the text is appended to the first message with the id."""
+    """Appends the text of a TEXT_MESSAGE_CONTENT or REASONING_MESSAGE_CONTENT event to the first message with the
+    event's message id."""
     entry = store.entries.get(event["messageId"])
     if entry is None or (entry.is_activity and not _changes_activities(store, event)):
         return
@@ -47,7 +53,8 @@ def _text_start(store: MessageStore, event: Event) -> None:
     if event["messageId"] not in store.entries:
         message = {"id": event["messageId"], "role": event.get("role", "assistant"), "content": ""}
         store.append(message | _fields(event, "name", "subagentRunId"))
-    _text_end(store, event)
+    if "metadata" in event:
+        _text_end(store, event)
 
 
 def _text_end(store: MessageStore, event: Event) -> None:
@@ -57,7 +64,8 @@ def _text_end(store: MessageStore, event: Event) -> None:
 
 
 def _changes_activities(store: MessageStore, event: Event) -> bool:
-    """Whether an event for a message changes an activity that has its id: in 0.0.59 reasoning does."""
+    """Whether a message event also changes an activity that has the same id. Only reasoning events do so, and only in
+    0.0.59."""
     return store.is_legacy and event["type"].startswith("REASONING_")
 
 
@@ -84,8 +92,9 @@ def _call_start(store: MessageStore, event: Event) -> None:
 
 
 def _call_parent(store: MessageStore, event: Event) -> StoredMessage:
-    """The assistant message that a new tool call goes to: its parent, a new message with the parent's id, or, if that
-    id is another kind of message's, a new message with the call's id."""
+    """Returns the assistant message to which a new tool call is added. If the store does not contain the parent
+    message, an assistant message with the parent's id is appended. If the event names no parent, or a message of
+    another role has the parent's id, the appended message has the id of the tool call."""
     parent_id = event.get("parentMessageId")
     parent = store.entries.get(parent_id) if parent_id else None
     if parent is not None and parent.message["role"] == "assistant":
@@ -98,7 +107,8 @@ def _call_parent(store: MessageStore, event: Event) -> StoredMessage:
 
 
 def append_arguments(store: MessageStore, event: Event) -> None:
-    """TOOL_CALL_ARGS: the arguments are appended to those of the first tool call with the id."""
+    """Appends the delta of a TOOL_CALL_ARGS event to the arguments of the first tool call with the event's tool call
+    id."""
     if (indexed := store.calls.get(event["toolCallId"])) is not None:
         entry, call = indexed
         call.deltas.append(event["delta"])
@@ -120,7 +130,8 @@ def _change_call(store: MessageStore, call_id: str, **fields: Any) -> None:
 
 
 def _call_result(store: MessageStore, event: Event) -> None:
-    """A result goes behind the message with its call and the results that are there already. It never replaces one."""
+    """Inserts a tool result after the message that contains the tool call and after the results that already follow
+    that message. An existing result is never replaced. A result for an unknown tool call is appended at the end."""
     message = {
         "id": event["messageId"],
         "toolCallId": event["toolCallId"],
@@ -197,7 +208,7 @@ def _messages_snapshot(store: MessageStore, event: Event) -> None:
         if (wire is None or store.is_legacy) and stays(entry.message):
             merged.append(entry)
         elif wire is not None:
-            if entry.id not in fresh:  # a message that the client has twice is one object there
+            if entry.id not in fresh:  # if the client has a message twice, both positions share one object
                 fresh[entry.id] = StoredMessage(wire, 0)
             merged.append(fresh[entry.id])
     known = {entry.id for entry in merged}
@@ -239,4 +250,5 @@ REDUCES: Mapping[str, Callable[[MessageStore, Event], None]] = {
     "MESSAGES_SNAPSHOT": _messages_snapshot,
     "RUN_STARTED": _run_started,
 }
-"""By event type: what it does to messages. All other types leave them as they are."""
+"""For each event type, the function that applies such events to the messages. Events of other types do not change
+messages."""

@@ -1,6 +1,7 @@
-"""Messages snapshots: in which order a client has the messages afterwards, and for which activities they are complete.
+"""Makes messages snapshots that lead to the right message order, and handles the activity types for which a snapshot is
+complete.
 
-What else a client does with a snapshot is in `reducer`.
+`reducer.py` applies snapshots.
 """
 
 from __future__ import annotations
@@ -11,20 +12,23 @@ from ..convert.compare import by_id, common_length, same_order
 from ..wire.events import Event
 
 _NAMESPACE = "@ag-ui/client"
-"""The metadata key under which a messages snapshot says which activities it has. 1.0.0 reads it
-(https://github.com/ag-ui-protocol/ag-ui/blob/main/sdks/typescript/packages/client/src/apply/default.ts)."""
+"""The metadata key under which a messages snapshot declares the complete activity types. Version 1.0.0 of the client
+reads it (https://github.com/ag-ui-protocol/ag-ui/blob/main/sdks/typescript/packages/client/src/apply/default.ts)."""
 _TYPES = "authoritativeActivityTypes"
-"""Its member with the complete activity types: a list, or null for all types."""
+"""The key in `_NAMESPACE` metadata that declares the complete activity types. The value is a list, or null for all
+types."""
 
 
 def ordered_snapshots(order: list[str], messages: list[Event], make: Callable[[list[Event]], Event]) -> Iterator[Event]:
-    """The one or two snapshots after which a client has `messages` in the right order, as far as order counts.
+    """Yields one or two snapshots that together give a client `messages` in the right order, as far as the order
+    matters.
 
-    `order`: the ids of the client's messages, in its order.
-    `make`: makes a snapshot of some messages.
+    `order`: the ids of the client's messages, in the client's order.
+    `make`: makes a snapshot from a list of messages.
 
-    A client keeps its own order for the ids that it has. Where that is wrong, a snapshot of the messages that are in
-    order already comes first: the client drops the others, and then gets them in the order of the second snapshot.
+    A client keeps its own order for the ids that it already has. If that order is wrong, a first snapshot contains only
+    the messages that are already in the right order. The client drops the other messages, and takes them from the
+    second snapshot in the right order.
     """
     wanted = by_id(messages) if order else {}
     ids = list(wanted)
@@ -38,14 +42,15 @@ def ordered_snapshots(order: list[str], messages: list[Event], make: Callable[[l
 def with_activity_types(
     snapshot: Event, version: str | None, *, known: bool, complete: tuple[str, ...] = (), drops: bool = False
 ) -> Event:
-    """A messages snapshot that says for which activity types it is complete, if the client reads that.
+    """Adds the activity types for which a messages snapshot is complete to the snapshot's metadata, if the client needs
+    this declaration.
 
-    `known`: all activities of the client are known, and the snapshot has all that stay. Otherwise it is complete only
-    for the types `complete`.
-    `drops`: the client has activities that are not in the snapshot and have to go.
+    `known`: whether all of the client's activities are known and the snapshot contains all activities that stay. If
+    not, the snapshot is complete only for the types in `complete`.
+    `drops`: whether the client has activities that must be removed because they are not in the snapshot.
 
-    Without a declaration a client concludes from the messages: all types are complete if there is any activity, and
-    none if there is none.
+    Without a declaration, the client looks at the messages. It treats a snapshot with any activity as complete for all
+    types, and a snapshot without activities as complete for no type.
     """
     has_any = "activity" in [message["role"] for message in snapshot["messages"]]
     if version is None or (known == has_any and (has_any or not drops)):
@@ -55,7 +60,7 @@ def with_activity_types(
 
 
 def complete_activity_types(snapshot: Event, *, is_legacy: bool) -> Collection[str] | None:
-    """The activity types for which a messages snapshot is complete; `None`: every type."""
+    """Returns the activity types for which a messages snapshot is complete, or `None` for all types."""
     declared = {} if is_legacy else snapshot.get("metadata", {}).get(_NAMESPACE, {})
     if isinstance(declared, dict) and _TYPES not in declared:
         return None if any(message["role"] == "activity" for message in snapshot["messages"]) else ()
@@ -64,8 +69,9 @@ def complete_activity_types(snapshot: Event, *, is_legacy: bool) -> Collection[s
 
 
 def staying(snapshot: Event, *, is_legacy: bool) -> Callable[[Event], bool]:
-    """A function that says whether a client keeps a message that is not in a messages snapshot: reasoning if the
-    snapshot has none, an activity unless the snapshot is complete for its type."""
+    """Returns a function that decides whether a client keeps a message that is missing from the snapshot. The client
+    keeps reasoning if the snapshot contains no reasoning, and keeps an activity unless the snapshot is complete for its
+    type."""
     drops_reasoning = any(message["role"] == "reasoning" for message in snapshot["messages"])
     complete = complete_activity_types(snapshot, is_legacy=is_legacy)
 

@@ -1,4 +1,4 @@
-"""`ClientView`: what an AG-UI client has, as a value from which another reader of the run can be brought up to date."""
+"""`ClientView`: tracks what a client has after receiving a series of events, and brings other readers up to date."""
 
 from __future__ import annotations
 
@@ -9,25 +9,28 @@ from .open_items import OpenItems
 
 
 class ClientView(ClientContents):
-    """The AG-UI client's reducer in Python: apply the events of a stream, then read messages, state, run and open
+    """The AG-UI client's reducer in Python. Apply the events of a stream, then read the messages, state, run and open
     items.
 
-    A translator keeps one for the events that it has emitted. A server keeps one for each live run, and brings late
-    joiners and slow readers up to date with `catch_up`.
+    A translator keeps a view of the events that it has emitted. A server keeps a view for each live run, and calls
+    `catch_up` to bring late joiners and slow readers up to date.
     """
 
     __slots__ = ()
 
     def catch_up(self, reader: ClientView | OpenItems | None = None) -> list[Event]:
-        """The events that bring a reader to this view: messages, state, what is open, and the end of a run that has
-        ended. What the reader has already is left out, and what this view does not know cannot be emitted.
+        """Returns the events that bring a reader up to date with this view. They cover messages, state, open items and,
+        if the run has ended, its end. Contents that the reader already has are not emitted, and contents that this view
+        does not know cannot be emitted.
 
-        `reader`: what the reader's client has and what is open on its stream. It is not changed. `OpenItems`: only what
-        is open is known. `None`: nothing is known, and the stream begins here.
+        `reader`: the contents of the reader's client and the items that are open on the reader's stream. This argument
+        is not changed. If it is an `OpenItems`, only the open items are known. If it is `None`, nothing is known, and
+        the reader's stream begins with these events.
 
-        A reader that is not in a run gets the start of the run first. A reader that is in another run first gets an
-        error with the code "lost" for that run. The result is `[]` if the view has seen no run. A view that does not
-        know the client's messages emits those that streamed in it.
+        If the reader is in no run, the first event is the start of this run. If the reader is in another run, that run
+        is first ended with an error whose code is "lost". If this view has seen no run, the result is `[]`. If this
+        view does not know all of the client's messages, only the messages that this view has seen streaming are
+        emitted.
         """
         if not isinstance(reader, ClientView):
             reader = ClientView(version=self.version, open_items=reader)

@@ -1,4 +1,5 @@
-"""The content blocks of a LangChain message: text, tool calls, reasoning, media, citations, provider-run tools.
+"""Reads the content of LangChain messages, which may be text, tool calls, reasoning, media, citations, or calls to
+tools that the provider runs and their results.
 
-May import `jsonable`, `wire` and `parts`.
+This package may import `jsonable`, `wire` and `parts`.
 """

@@ -1,8 +1,8 @@
-"""The content blocks that a message's content is read into, the same for every provider. Types only.
+"""Defines the types of the content blocks into which a message's content is read. They are the same for every provider.
 
-LangChain and the providers call the parts of a message's content *content blocks*. `reader` reads these, and what
-adapters keep outside the content, into the types of this module. All chunks of one model call together give the same
-texts, calls, reasoning, media and citations as the whole message, in more and smaller blocks.
+LangChain and the providers call the parts of a message's content *content blocks*. `reader.py` converts these, and the
+content that adapters keep in other fields, to the types in this module. Together, the chunks of one model call give the
+same texts, tool calls, reasoning, media and citations as the complete message, but in more and smaller blocks.
 """
 
 from __future__ import annotations
@@ -11,45 +11,47 @@ from dataclasses import dataclass
 from typing import Any
 
 Key = int | str | None
-"""The number or name by which a provider tells blocks or calls apart: fragments of one have the same key. None: it has
-none."""
+"""The number or name by which a provider distinguishes blocks or tool calls. All fragments of the same block or tool
+call have the same key. The key is None if the provider sends none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Text of an answer or a refusal, or the transcript of an audio answer."""
+    """Text from an answer or a refusal, or the transcript of an audio answer."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
-    """A fragment of a reasoning block. Its text may be empty: then it only brings the block's id, or begins a new
+    """A fragment of a reasoning block. If the text is empty, the fragment only supplies the block's id, or begins a new
     part."""
 
     block: Key
-    """The key of the block. None: the block is known by `id`, or is the latest one without a key."""
+    """The block's key. None if `id` identifies the block, or if the fragment belongs to the latest block without a
+    key."""
     text: str
     id: str | None = None
-    """The provider's id of the block, if this fragment has it."""
+    """The provider's id for the block, if this fragment contains that id."""
     part: Key = None
     """The part of the block that the text belongs to. An empty line separates parts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Encrypted:
-    """The signature or the encrypted content of a reasoning block, or a fragment of it. Fragments are joined."""
+    """The signature or the encrypted content of a reasoning block, or a fragment of either. The fragments are
+    joined."""
 
     block: Key
     value: str
     redacted: bool = False
-    """Whether the block has nothing else, as Anthropic's and Bedrock's redacted thinking."""
+    """Whether the block has no other content, as is the case for redacted thinking from Anthropic and Bedrock."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """Gemini's opaque signature of its thoughts, on a tool call or, without a call id, on the answer itself
-    (https://ai.google.dev/gemini-api/docs/thought-signatures)."""
+    """An opaque signature for Gemini's thoughts (https://ai.google.dev/gemini-api/docs/thought-signatures). It belongs
+    to a tool call, or, if `call_id` is None, to the answer itself."""
 
     call_id: str | None
     value: str
@@ -57,19 +59,20 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class ToolCallBlock:
-    """A tool call or a fragment of one. `args`: the next piece of its JSON text."""
+    """A tool call or a fragment of one. `args`: the next piece of its arguments, as JSON text."""
 
     index: Key
     id: str | None
     name: str | None
     args: str | None
     server: bool = False
-    """Whether the provider runs the tool itself. Then its `ServerResult` is in the same message."""
+    """Whether the provider itself runs the tool. If it does, the same message contains the `ServerResult`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerResult:
-    """The result of a tool that the provider ran. An empty `call_id` means the message's latest server call."""
+    """The result of a tool that the provider ran. If `call_id` is empty, the result belongs to the message's latest
+    call to such a tool."""
 
     call_id: str
     content: str
@@ -78,16 +81,23 @@ class ServerResult:
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """An image, audio, a video or a document that the model made, as an AG-UI content part."""
+    """An image, an audio file, a video or a document that the model generated, as an AG-UI content part."""
 
     part: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A source of the answer, in the form of LangChain's standard `citation` annotation."""
+    """A source that the answer cites, in the form of LangChain's standard `citation` annotation."""
 
     citation: dict[str, Any]
 
 
-Block = Text | Reasoning | Encrypted | Signature | ToolCallBlock | ServerResult | Media | Citation
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A content block whose type is not known. It is left out, and its type is logged."""
+
+    kind: str
+
+
+Block = Text | Reasoning | Encrypted | Signature | ToolCallBlock | ServerResult | Media | Citation | Unknown

@@ -1,7 +1,7 @@
-"""Citations: the sources that a model names, from any provider, in LangChain's standard form.
+"""Converts the citations of every provider to LangChain's standard form.
 
-The form is `langchain_core.messages.content.Citation`, and its snake case is kept: a front end reads what LangChain
-documents, and `to_langchain_messages` gives it back unchanged.
+The standard form is `langchain_core.messages.content.Citation`. Its field names stay in snake case, so that a front end
+can read the fields that LangChain documents, and `to_langchain_messages` can restore them unchanged.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .blocks import Citation
 from .media import first_of
 
 _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
-    # field of the standard form: the providers' fields for it, best first
+    # standard name: the names that providers use instead, with the preferred name first
     "id": ("id",),
     "url": ("url", "uri"),
     "title": ("title", "document_title", "filename"),
@@ -26,16 +26,17 @@ _KNOWN: Final = frozenset(name for names in _FIELDS.values() for name in names) 
 
 
 def read(annotations: Any) -> Iterator[Citation]:
-    """The citations in a text block's `annotations` (LangChain, Responses) or `citations` (Anthropic, Bedrock)."""
-    if isinstance(annotations, list | tuple):
+    """Yields the citations in a text block's `annotations` (LangChain, Responses API) or `citations` (Anthropic,
+    Bedrock)."""
+    if isinstance(annotations, (list, tuple)):
         for annotation in annotations:
             if isinstance(annotation, Mapping):
                 yield Citation(_standard(annotation))
 
 
 def read_grounding(metadata: Mapping[str, Any]) -> Iterator[Citation]:
-    """The citations in Gemini's `grounding_metadata`: one for each source of each segment of the answer. Raises for
-    what has another form."""
+    """Yields the citations in Gemini's `grounding_metadata`. Each segment of the answer gives one citation for each of
+    its sources. Raises an exception if the metadata is in an unknown form."""
     for support in metadata.get("grounding_supports") or ():
         segment = support.get("segment") or {}
         for number in support.get("grounding_chunk_indices") or ():
@@ -47,8 +48,8 @@ def read_grounding(metadata: Mapping[str, Any]) -> Iterator[Citation]:
 def _standard(annotation: Mapping[str, Any]) -> dict[str, Any]:
     if annotation.get("type") == "non_standard_annotation" and isinstance(annotation.get("value"), Mapping):
         annotation = annotation["value"]
-    given = annotation.get("extras")
-    extras = dict(given) if isinstance(given, Mapping) else {}
+    own_extras = annotation.get("extras")
+    extras = dict(own_extras) if isinstance(own_extras, Mapping) else {}
     extras |= {name: value for name, value in annotation.items() if name not in _KNOWN and value is not None}
     citation = {field: first_of(annotation, *names) for field, names in _FIELDS.items()} | {"extras": extras or None}
     return to_json({"type": "citation"} | {field: value for field, value in citation.items() if value is not None})  # type: ignore[no-any-return]

@@ -1,13 +1,18 @@
-"""Images, audio, video and documents: LangChain's content blocks as AG-UI's content parts, and back.
+"""Converts images, audio, video and documents from LangChain's content blocks to AG-UI's content parts, and back.
 
-Rules
-1. A part's `source` is `data` (base64), `url` or `file` (a provider's file id). A data URL becomes `data`.
-2. A `file` block is what its MIME type says: an image in a file block is an image. Without a known type it is a
-   document.
-3. The forms that are read: LangChain's standard blocks (1.x `base64`/`url`/`file_id`, 0.3 `source_type`); OpenAI's
-   `image_url`, `input_audio`, `file`, `input_image`, `input_file`; `source` of Anthropic and Bedrock; Gemini's `media`;
-   AG-UI's parts, and the `binary` part of older clients.
-4. Blocks are written in LangChain's standard form, which every adapter accepts.
+Rules:
+
+1. A part's `source` has the type `data` (base64), `url` or `file` (a provider's file id). A data URL becomes `data`.
+2. The kind of a `file` block depends on its MIME type. For example, a file block that contains an image becomes an
+   image. A block without a known MIME type becomes a document.
+3. The following forms are read:
+   - LangChain's standard blocks (`base64`, `url` and `file_id` in 1.x, `source_type` in 0.3)
+   - OpenAI's `image_url`, `input_audio`, `file`, `input_image` and `input_file`
+   - Anthropic's and Bedrock's `source`
+   - Gemini's `media`
+   - AG-UI's content parts, and the `binary` part that older clients send
+4. Blocks are written in LangChain's standard form, which every adapter accepts
+   (https://github.com/langchain-ai/langchain/blob/master/libs/core/langchain_core/messages/content.py).
 """
 
 from __future__ import annotations
@@ -37,7 +42,7 @@ _BLOCKS: Final[Mapping[str, str]] = {
 }
 _MIME_FIELDS: Final = ("mimeType", "media_type", "mime_type")
 _AG_UI_FIELDS: Final = {"data": "data", "url": "url", "file": "file_id"}
-"""By type of an AG-UI source: the field that other forms have for its value."""
+"""For each type of AG-UI source, the field in which other forms keep its value."""
 _DEFAULT_MIME: Final = {
     "image": "image/png",
     "audio": "audio/wav",
@@ -47,13 +52,13 @@ _DEFAULT_MIME: Final = {
 
 
 def is_media_block(kind: str) -> bool:
-    """Whether a content block of this type is media."""
+    """Returns whether a content block of this type is media."""
     return kind in _BLOCKS
 
 
 def part_of(block: Mapping[str, Any]) -> dict[str, Any]:
-    """The AG-UI content part of a media block. Raises `ValueError` for any other block, and for media whose source
-    AG-UI has no form for."""
+    """Returns the AG-UI content part for a media block. Raises `ValueError` for any other block, and for media whose
+    source AG-UI cannot express."""
     kind = _BLOCKS.get(str(block.get("type")))
     source = _source(block, kind) if kind else None
     if kind is None or source is None:
@@ -70,7 +75,7 @@ def part_of(block: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def block_of(part: Mapping[str, Any]) -> dict[str, Any]:
-    """LangChain's standard content block of an AG-UI content part. Raises as `part_of` does."""
+    """LangChain's standard content block for an AG-UI content part. Raises the same errors as `part_of`."""
     read = part_of(part)
     source = read["source"]
     field = "base64" if source["type"] == "data" else _AG_UI_FIELDS[source["type"]]
@@ -86,7 +91,8 @@ def block_of(part: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _metadata(block: Mapping[str, Any], source: dict[str, Any]) -> dict[str, Any]:
-    """A block's `extras` or `metadata`, and the name of its file. The provider goes to the source."""
+    """Returns a block's metadata, which comes from its `extras` or `metadata` and from its file name. If the source is
+    a file, the provider's name is moved from the metadata to `source`."""
     metadata: dict[str, Any] = {}
     for name in ("extras", "metadata"):
         if isinstance(block.get(name), Mapping):
@@ -98,7 +104,8 @@ def _metadata(block: Mapping[str, Any], source: dict[str, Any]) -> dict[str, Any
 
 
 def _source(block: Mapping[str, Any], kind: str) -> dict[str, Any] | None:
-    """The source of a media block, which is in the block itself, under `source`, or under the name of its type."""
+    """Returns the source of a media block; None if the source cannot be read. Its fields are in the block itself, under
+    `source`, or under the name of the block's type."""
     nested = block.get("source") or block.get(str(block.get("type")))
     fields = nested if isinstance(nested, Mapping) else block
     mime = first_of(fields, *_MIME_FIELDS) or first_of(block, *_MIME_FIELDS)
@@ -112,7 +119,7 @@ def _source(block: Mapping[str, Any], kind: str) -> dict[str, Any] | None:
     if isinstance(text, str) and fields.get("type") in ("text", "text-plain"):
         return _data(text.encode("utf-8", "replace"), mime or "text/plain")
     data = first_of(fields, "base64", "data", "file_data", "bytes")
-    if isinstance(data, str | bytes | bytearray) and data:
+    if isinstance(data, (str, bytes, bytearray)) and data:
         return _data(data, mime)
     url = first_of(fields, "url", "file_uri", "file_url", "image_url")
     if isinstance(url, str) and url:
@@ -125,7 +132,7 @@ def _source(block: Mapping[str, Any], kind: str) -> dict[str, Any] | None:
 
 
 def _data(value: str | bytes | bytearray, mime: Any) -> dict[str, Any]:
-    if isinstance(value, bytes | bytearray):
+    if isinstance(value, (bytes, bytearray)):
         return _with_mime({"type": "data", "value": b64encode(value).decode()}, mime)
     return _url(value, mime) if value.startswith("data:") else _with_mime({"type": "data", "value": value}, mime)
 
@@ -146,5 +153,5 @@ def _with_mime(source: dict[str, Any], mime: Any) -> dict[str, Any]:
 
 
 def first_of(mapping: Mapping[str, Any], *names: str) -> Any:
-    """The value of the first of these fields that is not None."""
+    """Returns the first of these fields' values that is not None. If all are None, returns None."""
     return next((mapping[name] for name in names if mapping.get(name) is not None), None)

@@ -1,17 +1,22 @@
-"""Reads the content of a message, of any provider, into blocks (`blocks.py`), and the reason why its model stopped.
+"""Converts the content of a message from any provider to blocks (`blocks.py`). Also reads the reason why the model
+stopped.
 
-Rules
-1. One reader serves chunks and whole messages, so that a stream and what is stored of it have the same blocks.
-2. Blocks have the order of the content. Calls that the content does not mention follow it.
-3. The calls of a chunk are its `tool_call_chunks`. Its `tool_calls` are LangChain's guesses from a fragment of JSON,
-   and are read only if there are no call chunks. The calls of a whole message are its `tool_calls` and
-   `invalid_tool_calls`, in the order in which the content mentions them; a content block that repeats a call adds
-   nothing.
-4. Reasoning in `additional_kwargs` counts only if the content has none: some adapters put it in both.
-5. Reading content never raises. A block that cannot be read is left out, and `report` gets the error. By default the
-   error is logged.
-6. A finish reason is one of `length`, `content_filter`, `refusal`, `malformed_call`, `paused`, `error`. A normal end
-   and an unknown reason are None: a front end must not alarm its user with a word that it cannot explain.
+Rules:
+
+1. The same code reads chunks and complete messages, so that a message gives the same blocks whether it is streamed or
+   stored.
+2. The blocks are in the same order as in the content. Tool calls that the content does not mention follow at the end.
+3. A chunk's tool calls are read from `tool_call_chunks`. Its `tool_calls` are only LangChain's guess from a fragment of
+   JSON, so they are read only if there are no `tool_call_chunks`. A complete message's tool calls are read from
+   `tool_calls` and `invalid_tool_calls`, in the order in which the content mentions them. A content block that repeats
+   a tool call adds nothing.
+4. Reasoning in `additional_kwargs` is read only if the content contains no reasoning, because some adapters put the
+   same reasoning in both places.
+5. Reading content never raises an exception. A block that cannot be read is left out, and `report` is called with the
+   error. By default, `report` logs the error.
+6. A finish reason is one of `length`, `content_filter`, `refusal`, `malformed_call`, `paused`, `error`. It is None if
+   the model stopped normally. It is also None if the reason is unknown, because a front end must not alarm its user
+   with a word that it cannot explain.
 """
 
 from __future__ import annotations
@@ -23,9 +28,9 @@ from typing import Any, Final
 import orjson
 
 from ..jsonable.to_json import to_json, to_text
-from ..parts.message import as_name, is_chunk
+from ..parts.message import as_name, is_chunk, mapping_in
 from . import citations, media, reasoning, server_tools
-from .blocks import Block, Media, Reasoning, Signature, Text, ToolCallBlock
+from .blocks import Block, Media, Reasoning, Signature, Text, ToolCallBlock, Unknown
 
 _log = logging.getLogger(__name__)
 
@@ -33,8 +38,8 @@ _CALL_BLOCKS: Final = frozenset(
     {"tool_use", "function_call", "custom_tool_call", "tool_call", "invalid_tool_call", "tool_call_chunk"}
 )
 CALL_SIGNATURES: Final = "__gemini_function_call_thought_signatures__"
-"""The key of `additional_kwargs` under which `langchain-google-genai` keeps the thought signatures of calls, by call
-id."""
+"""The key in `additional_kwargs` under which `langchain-google-genai` keeps the thought signature of each tool call, as
+a mapping from tool call ids to signatures."""
 _CONTENT_KWARGS: Final = (*reasoning.KWARGS, "tool_outputs", "refusal", "audio", CALL_SIGNATURES)
 _FRAGMENT_BLOCKS: Final = _CALL_BLOCKS | {"input_json_delta"}
 _BARE_TEXT: Final = frozenset({"type", "text", "index", "id"})
@@ -78,84 +83,82 @@ _FINISH_REASONS: Final[Mapping[str, str]] = {
     "insufficient_system_resource": "error",
 }
 Report = Callable[[Mapping[str, Any], Exception], None]
-"""A function that gets the fields of a message and the error of one of its content blocks."""
+"""A function that is called with a message's fields and with the exception that one of its content blocks caused."""
 
 
 def log_unreadable(view: Mapping[str, Any], error: Exception) -> None:
-    """The `Report` for messages outside a run."""
-    _log.warning("a content block of the message %r cannot be read and is left out", view.get("id"), exc_info=error)
+    """Logs that a content block cannot be read. This is the `Report` for messages that do not belong to a run."""
+    _log.warning("a content block in the message %r cannot be read and is left out", view.get("id"), exc_info=error)
 
 
 def read_content(view: Mapping[str, Any], *, whole: bool | None = None, report: Report = log_unreadable) -> list[Block]:
-    """The blocks of one chunk or one whole message, in order.
+    """Returns the blocks of one chunk or one complete message, in order.
 
-    `view`: the `fields` of the message. `whole`: whether they are read as a whole message; None: its type decides. A
-    sum of chunks that a node has stored has the type of a chunk. `report`: gets the errors of blocks that cannot be
-    read.
+    `view`: the fields of the message, as `parts.message.fields` returns them. `whole`: whether to read the message as a
+    complete one. With None, its type decides. Pass True for stored messages, because a node may store a sum of chunks,
+    which is complete but still has the type of a chunk. `report`: called with the error if a block cannot be read.
     """
     chunk = is_chunk(view) if whole is None else not whole
     content = view.get("content")
     calls = _calls(view, chunk)
-    found: list[Block] = []
-    if issubclass(type(content), str):  # `isinstance` would read an attribute, which may raise
-        found += [Text(content)] if content else []
+    result: list[Block] = []
+    if issubclass(type(content), str):  # `isinstance` would read an attribute, which may raise an exception
+        result += [Text(content)] if content else []
     elif content is not None:
-        blocks = content if issubclass(type(content), list | tuple) else [content]
+        blocks = content if issubclass(type(content), (list, tuple)) else [content]
         for position, block in enumerate(blocks):
-            found += _safely(view, report, _read_block, block, position, chunk, calls)
-    kwargs = view.get("additional_kwargs")
-    if isinstance(kwargs, Mapping) and kwargs:
-        _read_kwargs(kwargs, view, chunk, found, report)
-    found += calls.values()
-    if isinstance(kwargs, Mapping) and CALL_SIGNATURES in kwargs:  # after the calls that they belong to
-        found += _safely(view, report, _signatures, kwargs[CALL_SIGNATURES])
-    metadata = view.get("response_metadata")
-    if isinstance(metadata, Mapping) and metadata.get("grounding_metadata"):
-        found += _safely(view, report, citations.read_grounding, metadata["grounding_metadata"])
-    return _as_json(found) if chunk else found
+            result += _safely(view, report, _read_block, block, position, chunk, calls)
+    kwargs = mapping_in(view, "additional_kwargs")
+    if kwargs:
+        _read_kwargs(kwargs, view, chunk, result, report)
+    result += calls.values()
+    if CALL_SIGNATURES in kwargs:  # signatures come after the tool calls that they belong to
+        result += _safely(view, report, _signatures, kwargs[CALL_SIGNATURES])
+    if grounding := mapping_in(view, "response_metadata").get("grounding_metadata"):
+        result += _safely(view, report, citations.read_grounding, grounding)
+    return _as_json(result) if chunk else result
 
 
 def has_content(kwargs: Mapping[str, Any]) -> bool:
-    """Whether an assistant message may have content in its `additional_kwargs`."""
+    """Returns whether an assistant message with these `additional_kwargs` may have content in them."""
     return any(kwargs.get(field) is not None for field in _CONTENT_KWARGS)
 
 
 def text_of(view: Mapping[str, Any]) -> str:
-    """The text of a message, without reasoning."""
+    """Returns a message's text, without its reasoning."""
     return "".join(block.text for block in read_content(view) if type(block) is Text)
 
 
 def finish_reason(view: Mapping[str, Any]) -> str | None:
-    """Why the model stopped, if it did not stop normally (rule 6). Of several chunks, the last one with a reason
-    counts."""
-    if reason := finish_reason_in(view.get("response_metadata")):
+    """Returns the reason why the model stopped; None if it stopped normally or the reason is unknown (rule 6)."""
+    if reason := finish_reason_in(mapping_in(view, "response_metadata")):
         return reason
-    kwargs = view.get("additional_kwargs")
-    if isinstance(kwargs, Mapping) and kwargs.get("refusal"):
+    if mapping_in(view, "additional_kwargs").get("refusal"):
         return "refusal"
     content = view.get("content")
     return "refusal" if type(content) is list and any(map(_is_refusal, content)) else None
 
 
-def finish_reason_in(metadata: Any) -> str | None:
-    """The finish reason of a message's `response_metadata` (rule 6)."""
-    if not isinstance(metadata, Mapping) or _FINISH_KEYS.isdisjoint(metadata):
+def finish_reason_in(metadata: Mapping[str, Any]) -> str | None:
+    """Returns the finish reason in a message's `response_metadata` (rule 6)."""
+    if _FINISH_KEYS.isdisjoint(metadata):
         return None
     reasons = [metadata[field] for field in _FINISH_FIELDS if field in metadata]
     details = metadata.get("incomplete_details")
     if isinstance(details, Mapping):
         reasons.append(details.get("reason"))
-    # an enum may have become text, "FinishReason.MAX_TOKENS": its last word counts
+    # if an enum was converted to text, as in "FinishReason.MAX_TOKENS", only the last word counts
     words = [reason.lower().rpartition(".")[2] for reason in reasons if isinstance(reason, str)]
     return next((_FINISH_REASONS[word] for word in words if word in _FINISH_REASONS), None)
 
 
 def text_delta(view: Mapping[str, Any]) -> str:
-    """The text of a chunk that has text and nothing else; "" for any other chunk.
+    """Returns the text of a chunk that contains nothing but text; "" for any other chunk.
 
-    `view`: the `fields` of the chunk. A chunk that also has calls, token usage, a finish reason or the end of its
-    message is another chunk; the provider's name, which some adapters put on every chunk, does not count. May raise if
-    fields of a chunk are missing or have types that no message has: `read_content` reads such a chunk.
+    `view`: the fields of the chunk, as `parts.message.fields` returns them. A chunk does not qualify if it also
+    contains tool calls, token usage or a finish reason, or if it ends its message. The provider's name is ignored,
+    because some adapters put it on every chunk. May raise an exception if a field is missing or has an unexpected type.
+    The caller then has to use `read_content`.
     """
     text = view["content"]
     if type(text) is not str:
@@ -175,9 +178,9 @@ def text_delta(view: Mapping[str, Any]) -> str:
 
 
 def arguments_delta(view: Mapping[str, Any], index: int | str | None) -> str:
-    """The arguments of a chunk that continues the tool call at `index` and has nothing else; "" for any other chunk.
-    May raise as `text_delta` does. A content block that repeats the fragment, as some providers send it, does not
-    count."""
+    """Returns the arguments in a chunk that does nothing but continue the tool call at `index`; "" for any other chunk.
+    Some providers repeat the fragment in a content block, which is ignored. Like `text_delta`, this may raise an
+    exception."""
     fragments, content = view["tool_call_chunks"], view["content"]
     if (
         len(fragments) != 1
@@ -195,7 +198,8 @@ def arguments_delta(view: Mapping[str, Any], index: int | str | None) -> str:
 
 
 def _lone_text(content: Any) -> str:
-    """The text of a list with one bare text block, as some providers send tokens; "" for any other content."""
+    """Returns the text in a content list that consists of exactly one text block without annotations; "" for any other
+    content. Some providers send tokens in this form."""
     if type(content) is list and len(content) == 1 and type(content[0]) is dict:
         block = content[0]
         if block.get("type") == "text" and block.keys() <= _BARE_TEXT and type(block.get("text")) is str:
@@ -204,7 +208,8 @@ def _lone_text(content: Any) -> str:
 
 
 def _read_block(block: Any, position: int, chunk: bool, calls: dict[Any, ToolCallBlock]) -> Iterator[Block]:
-    """The blocks of one block of a content list. A call that it mentions is removed from `calls`."""
+    """Yields the blocks for one item in a content list. If the item mentions a tool call, that tool call is removed
+    from `calls`."""
     if isinstance(block, str):
         yield from [Text(block)] if block else ()
         return
@@ -227,6 +232,8 @@ def _read_block(block: Any, position: int, chunk: bool, calls: dict[Any, ToolCal
         yield from server_tools.read(block, chunk=chunk)
     elif media.is_media_block(kind):
         yield Media(media.part_of(block))
+    elif kind:
+        yield Unknown(kind)
 
 
 def _text(block: Mapping[str, Any]) -> Iterator[Block]:
@@ -242,18 +249,18 @@ def _text(block: Mapping[str, Any]) -> Iterator[Block]:
 
 
 def _read_kwargs(
-    kwargs: Mapping[str, Any], view: Mapping[str, Any], chunk: bool, found: list[Block], report: Report
+    kwargs: Mapping[str, Any], view: Mapping[str, Any], chunk: bool, result: list[Block], report: Report
 ) -> None:
-    if not any(type(block) is Reasoning for block in found):
-        found[:0] = _safely(view, report, reasoning.read_kwargs, kwargs)
+    if not any(type(block) is Reasoning for block in result):
+        result[:0] = _safely(view, report, reasoning.read_kwargs, kwargs)
     outputs = kwargs.get("tool_outputs")
     for block in outputs if isinstance(outputs, list) else ():
-        found += _safely(view, report, _read_block, block, 0, chunk, {})
+        result += _safely(view, report, _read_block, block, 0, chunk, {})
     refusal = kwargs.get("refusal")
     if isinstance(refusal, str) and refusal:
-        found.append(Text(refusal))
+        result.append(Text(refusal))
     if audio := kwargs.get("audio"):
-        found += _safely(view, report, _audio, audio, chunk)
+        result += _safely(view, report, _audio, audio, chunk)
 
 
 def _signatures(by_call: Mapping[Any, Any]) -> list[Block]:
@@ -262,9 +269,10 @@ def _signatures(by_call: Mapping[Any, Any]) -> list[Block]:
 
 
 def _audio(audio: Any, chunk: bool) -> Iterator[Block]:
-    """An audio answer: OpenAI's `{"data", "transcript"}`, or the bytes of a WAV file from Gemini.
+    """Yields the blocks for an audio answer, which is OpenAI's `{"data", "transcript"}` or the bytes of a WAV file from
+    Gemini.
 
-    The transcript streams as text. The data of a chunk is a piece of a file, and of no use before the file is whole.
+    The transcript is streamed as text. The data in a chunk is ignored, because it is only a fragment of a file.
     """
     if isinstance(audio, Mapping):
         if isinstance(audio.get("transcript"), str) and audio["transcript"]:
@@ -275,12 +283,13 @@ def _audio(audio: Any, chunk: bool) -> Iterator[Block]:
 
 
 def _calls(view: Mapping[str, Any], chunk: bool) -> dict[Any, ToolCallBlock]:
-    """The calls of a message (rule 3), by id; a call without an id by its number."""
+    """Returns a message's tool calls (rule 3), as a mapping from ids to tool calls. A tool call that has no id, or
+    repeats an id, gets its position as the key."""
     by_id: dict[Any, ToolCallBlock] = {}
     chunked = chunk and view.get("tool_call_chunks")
     for field in ("tool_call_chunks",) if chunked else ("tool_calls", "invalid_tool_calls"):
         calls = view.get(field)
-        for call in calls if isinstance(calls, list | tuple) else ():
+        for call in calls if isinstance(calls, (list, tuple)) else ():
             if not isinstance(call, Mapping):
                 continue
             id_, name, args = as_name(call.get("id")), as_name(call.get("name")), call.get("args")
@@ -295,7 +304,7 @@ def _calls(view: Mapping[str, Any], chunk: bool) -> dict[Any, ToolCallBlock]:
 
 
 def _unwrapped(block: Any) -> Any:
-    """The provider's own block inside LangChain's `non_standard` wrapper; any other block itself."""
+    """Removes LangChain's `non_standard` wrapper from a provider's own block. Any other block is returned unchanged."""
     if isinstance(block, Mapping) and block.get("type") == "non_standard" and isinstance(block.get("value"), Mapping):
         value = block["value"]
         return {**value, "index": block["index"]} if "index" in block and "index" not in value else value
@@ -303,9 +312,10 @@ def _unwrapped(block: Any) -> Any:
 
 
 def kind_of_block(block: Any) -> str:
-    """The type of a content block. A block without a type is text if it has text, and otherwise nothing ("").
+    """Returns the type of a content block. For a block without a type, returns "text" if the block contains text, and
+    "" otherwise.
 
-    Raises `TypeError` for what is not a content block.
+    Raises `TypeError` if `block` is not a content block.
     """
     kind = block.get("type") if isinstance(block, Mapping) else block
     if kind is None:
@@ -318,13 +328,16 @@ def kind_of_block(block: Any) -> str:
 def _is_refusal(block: Any) -> bool:
     try:
         return kind_of_block(_unwrapped(block)) == "refusal"
-    except Exception:  # `read_content` reports it
+    except Exception:  # `read_content` reports the error
         return False
 
 
 def _as_json(blocks: list[Block]) -> list[Block]:
-    """The blocks of a chunk, without lone surrogates: their texts and ids go into events as they are, and UTF-8 has no
-    form for a surrogate. The wire messages made of a whole message go through `to_json`."""
+    """Returns the blocks of a chunk without lone surrogates, which UTF-8 cannot encode. The surrogates are removed here
+    because a chunk's texts and ids go into events without further conversion. (For complete messages, `to_json` removes
+    them when it converts the AG-UI message.)"""
+    if len(blocks) == 1 and type(blocks[0]) is Text and str.isascii(blocks[0].text):  # most chunks
+        return blocks
     try:
         orjson.dumps(blocks)
     except TypeError:

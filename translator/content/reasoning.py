@@ -1,17 +1,21 @@
-"""Reasoning of any provider: reads its blocks, and tells which fragments are one block.
+"""Reads the reasoning blocks of any provider, and decides which fragments belong to the same block.
 
-Rules
-1. `read` reads every form: `thinking` of Anthropic and Gemini, `redacted_thinking`, `reasoning_content` of Bedrock,
-   LangChain's standard `reasoning`, and `reasoning` of the Responses API with its `summary` or `content` parts.
-2. A fragment belongs to the block with its provider id, or else to the block with its index. If index and id
-   contradict each other, it begins a new block. This is how langchain-core merges chunks
-   (https://github.com/langchain-ai/langchain/blob/master/libs/core/langchain_core/utils/_merge.py).
-3. A fragment with neither continues the latest block without an index, unless that block is signed already: providers
-   sign a block at its end.
-4. An empty line separates the parts of one block, if both have text. A fragment that names no part belongs to the part
-   before it.
-5. In LangChain's v1 format each part of a Responses item is a block of its own, with the index
-   `lc_rs_` + hex("<item>_<part>"). It is read back into the item and its part.
+Rules:
+
+1. `read` reads the following forms:
+   - `thinking` from Anthropic and Gemini, and `redacted_thinking`
+   - `reasoning_content` from Bedrock
+   - LangChain's standard `reasoning`
+   - `reasoning` from OpenAI's Responses API, with parts in `summary` or `content`
+2. A fragment belongs to the block with the same provider id or, failing that, to the block with the same index. If the
+   block with the same index has a different id, the fragment begins a new block. langchain-core merges chunks in the
+   same way (https://github.com/langchain-ai/langchain/blob/master/libs/core/langchain_core/utils/_merge.py).
+3. A fragment with neither an id nor an index continues the latest block without an index. If that block has already
+   been signed, the fragment begins a new block, because providers sign a block at its end.
+4. An empty line separates two parts of a block that both contain text. A fragment that names no part belongs to the
+   same part as the previous fragment.
+5. In LangChain's v1 format, each part of an item from the Responses API is a separate block with the index `lc_rs_` +
+   hex("<item>_<part>"). This index is decoded into the item and the part.
 """
 
 from __future__ import annotations
@@ -26,22 +30,22 @@ from .blocks import Block, Encrypted, Key, Reasoning
 
 BLOCK_TYPES: Final = frozenset({"thinking", "redacted_thinking", "reasoning", "reasoning_content"})
 KWARGS: Final = ("reasoning_content", "reasoning")
-"""The keys of `additional_kwargs` that may have reasoning."""
+"""The keys in `additional_kwargs` that may contain reasoning."""
 _SEPARATOR: Final = "\n\n"
 _STANDARD_INDEX: Final = "lc_rs_"
 
 
 class Placed(NamedTuple):
-    """The block that a fragment belongs to, and what it adds."""
+    """The block that a fragment belongs to, and what the fragment adds to the block."""
 
     ordinal: int
-    """The number of the block among all reasoning blocks of the message, from 0."""
+    """The block's position among the reasoning blocks of the message, starting at 0."""
     id: str | None
-    """The provider's id of the block, if a fragment has brought it."""
+    """The provider's id for the block, if a fragment has contained that id."""
     delta: str
-    """The text to append to the block; it begins with the separator where a new part begins."""
+    """The text to append to the block. If it begins a new part, it starts with the separator."""
     encrypted: str | None
-    """The block's encrypted value so far, if this fragment changed it."""
+    """The block's whole encrypted value so far, if this fragment added to it; otherwise None."""
 
 
 @dataclass(slots=True)
@@ -55,7 +59,8 @@ class _Block:
 
 
 class ReasoningBlocks:
-    """The reasoning blocks of one message while its fragments come in, for chunks and whole messages alike."""
+    """Assembles the reasoning blocks of one message from fragments. The fragments come from chunks or from a complete
+    message."""
 
     __slots__ = ("_by_id", "_by_index", "_count", "_keyless")
 
@@ -66,7 +71,7 @@ class ReasoningBlocks:
         self._count = 0
 
     def place(self, fragment: Reasoning | Encrypted) -> Placed:
-        """Takes the next fragment; returns its block and what it adds."""
+        """Adds the next fragment. Returns the block that the fragment belongs to and what it adds to the block."""
         if isinstance(fragment, Encrypted):
             block = self._block(fragment.block, None, fresh=fragment.redacted and fragment.block is None)
             block.encrypted += fragment.value
@@ -104,10 +109,10 @@ class ReasoningBlocks:
 
 
 def read(block: Mapping[str, Any], position: int | None) -> Iterator[Block]:
-    """The blocks of one reasoning block of a content list.
+    """Yields the blocks for one reasoning block in a content list.
 
-    `position`: the block's place in a whole message; None for a chunk. In a whole message, blocks without an index that
-    have the same id are the parts of one item.
+    `position`: the block's position in a complete message; None for a chunk. In a complete message, blocks that have
+    the same id and no index are parts of one item.
     """
     kind = block.get("type")
     key, part = _key(block.get("index"))
@@ -126,8 +131,8 @@ def read(block: Mapping[str, Any], position: int | None) -> Iterator[Block]:
 
 
 def read_kwargs(kwargs: Mapping[str, Any]) -> Iterator[Block]:
-    """The reasoning that some adapters keep in `additional_kwargs`: DeepSeek, Qwen, Groq, xAI; OpenAI's older
-    format."""
+    """Yields the reasoning in `additional_kwargs`, where the adapters for DeepSeek, Qwen, Groq and xAI keep it, and
+    where OpenAI's older format has it."""
     for field in KWARGS:
         reasoning = kwargs.get(field)
         if isinstance(reasoning, str) and reasoning:
@@ -142,7 +147,7 @@ def _standard(block: Mapping[str, Any], key: Key, part: Key) -> Iterator[Block]:
     text = block.get("reasoning")
     if not isinstance(text, str):
         text = block.get("text")
-    items = {field: block[field] for field in ("summary", "content") if isinstance(block.get(field), list | tuple)}
+    items = {field: block[field] for field in ("summary", "content") if isinstance(block.get(field), (list, tuple))}
     if text or id_ is not None or not any(items.values()):
         yield Reasoning(key, text if isinstance(text, str) else "", id_, part)
     for field, parts in items.items():
@@ -166,25 +171,25 @@ def _bedrock(key: Key, value: Any) -> Iterator[Block]:
 
 
 def _encrypted(key: Key, value: Any, *, redacted: bool = False) -> Iterator[Block]:
-    if isinstance(value, bytes | bytearray):
+    if isinstance(value, (bytes, bytearray)):
         value = b64encode(value).decode()
     if isinstance(value, str) and value:
         yield Encrypted(key, value, redacted)
 
 
 def _joined(value: Any) -> str:
-    """The text of a `thinking` block. Some providers have a list of texts there."""
-    if isinstance(value, list | tuple):
+    """Returns the text of a `thinking` block. Some providers send this text as a list."""
+    if isinstance(value, (list, tuple)):
         return "".join(item if isinstance(item, str) else item["text"] for item in value)
     return value if isinstance(value, str) else ""
 
 
 def _key(index: Any) -> tuple[Key, Key]:
-    """The block and the part that a provider's index names (rule 5)."""
+    """Returns the block and the part that a provider's index stands for (rule 5)."""
     if isinstance(index, str) and index.startswith(_STANDARD_INDEX):
         try:
             item, _, part = bytes.fromhex(index[len(_STANDARD_INDEX) :]).decode().partition("_")
             return int(item) if item.isdecimal() else item, part or None
         except ValueError:
             return index, None
-    return (index, None) if isinstance(index, int | str) else (None, None)
+    return (index, None) if isinstance(index, (int, str)) else (None, None)

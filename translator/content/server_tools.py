@@ -1,12 +1,14 @@
-"""Tools that the provider runs itself: their calls and results among the content blocks of a message.
+"""Reads the calls to tools that the provider runs itself, and their results, from the content blocks of a message. In
+this module, "call" means a tool call.
 
-Rules
-1. A call is a `ToolCallBlock` with `server=True`. Its arguments stream where the provider streams them (Anthropic's
-   `input_json_delta`, LangChain's `server_tool_call_chunk`), and come at once otherwise (Responses API).
-2. A result that is text stays as it is; any other becomes compact JSON.
-3. Tools have LangChain's standard names (`web_search`, `file_search`, `code_interpreter`). A tool of a remote MCP
-   server has its own name.
-4. The Responses API has call and result in one item, which comes when both are complete.
+Rules:
+
+1. A call is a `ToolCallBlock` with `server=True`. Some providers stream the arguments (Anthropic's `input_json_delta`,
+   LangChain's `server_tool_call_chunk`). Others send them all at once (Responses API).
+2. A result that is a string is left unchanged. Any other result becomes compact JSON.
+3. Tools get LangChain's standard names (`web_search`, `file_search`, `code_interpreter`). A tool on a remote MCP server
+   keeps its own name.
+4. In the Responses API, a call and its result form one item, which arrives when both are complete.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from ..parts.message import as_name
 from .blocks import Block, Key, Media, ServerResult, ToolCallBlock
 
 RESPONSES_ITEMS: Final[Mapping[str, tuple[str, str, str]]] = {
-    # item type: (tool name, field of the arguments, field of the result)
+    # item type: (tool name, field with the arguments, field with the result)
     "web_search_call": ("web_search", "action", "sources"),
     "file_search_call": ("file_search", "queries", "results"),
     "code_interpreter_call": ("code_interpreter", "code", "outputs"),
@@ -35,7 +37,8 @@ _OTHER: Final = frozenset({"server_tool_result", "executable_code", "code_execut
 
 
 def is_server_block(kind: str) -> bool:
-    """Whether a content block of this type is a call or a result of a tool that the provider runs."""
+    """Returns whether a content block of this type is a call to a tool that the provider runs, or the result of such a
+    call."""
     return (
         kind in _STREAMED
         or kind in _OTHER
@@ -46,7 +49,8 @@ def is_server_block(kind: str) -> bool:
 
 
 def read(block: Mapping[str, Any], *, chunk: bool) -> Iterator[Block]:
-    """The blocks of one content block for whose type `is_server_block` is true. `chunk`: whether it is a chunk's."""
+    """Yields the blocks for a content block whose type `is_server_block` accepts. `chunk`: whether the content block
+    comes from a chunk."""
     kind = block["type"]
     if kind in _STREAMED:
         yield _call(block, chunk)
@@ -69,27 +73,27 @@ def read(block: Mapping[str, Any], *, chunk: bool) -> Iterator[Block]:
 
 
 def read_arguments(block: Mapping[str, Any]) -> Iterator[Block]:
-    """The block of an `input_json_delta` that no tool call chunk repeats: more arguments of a tool that the provider
-    runs."""
+    """Yields the block for an `input_json_delta` that no tool call chunk repeats. It carries the next piece of the
+    arguments for a tool that the provider runs."""
     arguments = block.get("partial_json")
     if isinstance(arguments, str) and arguments:
         yield ToolCallBlock(index_of(block), None, None, arguments, server=True)
 
 
 def index_of(block: Mapping[str, Any]) -> Key:
-    """A block's index, if it is a number or a text; None for anything else."""
+    """Returns a block's index if it is a number or a string; otherwise None."""
     index = block.get("index")
-    return index if isinstance(index, int | str) else None
+    return index if isinstance(index, (int, str)) else None
 
 
 def json_text(value: Any) -> str:
-    """Compact JSON of any value."""
+    """Returns any value as compact JSON."""
     return json_bytes(value).decode()
 
 
 def result_text(value: Any) -> str:
-    """A result as text: text as it is, "" for None, and anything else as JSON."""
-    if issubclass(type(value), str):  # `isinstance` would read an attribute, which may raise
+    """Returns a result as text. A string is returned unchanged, None as "", and any other value as JSON."""
+    if issubclass(type(value), str):  # `isinstance` would read an attribute, which may raise an exception
         return value  # type: ignore[no-any-return]
     return "" if value is None else json_text(value)
 
@@ -101,13 +105,13 @@ def _call(block: Mapping[str, Any], chunk: bool) -> ToolCallBlock:
         name = as_name(extras.get("tool_name")) or name
     if name == "code_execution":
         name = "code_interpreter"
-    given = block.get("input") or block.get("args") or block.get("partial_json") or None
-    if not chunk and isinstance(given, str):
-        with suppress(ValueError):  # text that is not JSON stays as it is
-            given = orjson.loads(given)
-    if not isinstance(given, str):
-        given = None if chunk and given is None else json_text(given or {})
-    return ToolCallBlock(index_of(block), as_name(block.get("id")), name, given, server=True)
+    arguments = block.get("input") or block.get("args") or block.get("partial_json") or None
+    if not chunk and isinstance(arguments, str):
+        with suppress(ValueError):  # text that is not JSON is left unchanged
+            arguments = orjson.loads(arguments)
+    if not isinstance(arguments, str):
+        arguments = None if chunk and arguments is None else json_text(arguments or {})
+    return ToolCallBlock(index_of(block), as_name(block.get("id")), name, arguments, server=True)
 
 
 def _result(block: Mapping[str, Any]) -> Iterator[Block]:
@@ -125,11 +129,11 @@ def _responses_item(kind: str, block: Mapping[str, Any]) -> Iterator[Block]:
     call_id = as_name(block.get("id"))
     if call_id is None:
         return
-    name, given, result = RESPONSES_ITEMS[kind]
-    arguments, output = block.get(given) or {}, block.get(result)
-    if given in ("queries", "code"):
-        arguments = {given: block.get(given)}
-    elif given == "action" and "sources" in arguments:
+    name, arguments_field, result = RESPONSES_ITEMS[kind]
+    arguments, output = block.get(arguments_field) or {}, block.get(result)
+    if arguments_field in ("queries", "code"):
+        arguments = {arguments_field: block.get(arguments_field)}
+    elif arguments_field == "action" and "sources" in arguments:
         arguments, output = {**arguments}, {"sources": arguments["sources"]}
         del arguments["sources"]
     text = arguments if isinstance(arguments, str) else json_text(arguments)

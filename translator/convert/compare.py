@@ -1,4 +1,5 @@
-"""Compares and merges messages in wire form: two copies of one message, two orders, one list within another."""
+"""Compares and merges messages in wire form. It compares two copies of a message or two orders, and merges two
+lists."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ _FIELDS: Final = ("role", "name", "toolCallId", "metadata", "encryptedValue", "a
 
 
 def by_id(wires: Iterable[Event]) -> dict[str, Event]:
-    """Messages by id. If several have the same id, as in a channel without a reducer, the first one counts."""
+    """Maps ids to messages. If several messages have the same id, which a channel without a reducer allows, the first
+    one is used."""
     listed = list(wires)
     indexed = {wire["id"]: wire for wire in listed}
     if len(indexed) < len(listed):
@@ -25,13 +27,13 @@ def by_id(wires: Iterable[Event]) -> dict[str, Event]:
 
 
 def count_calls(wanted: Mapping[str, Event]) -> Counter[str]:
-    """By id of a tool call: how many of these messages have it."""
+    """For each tool call id, counts how often the tool call occurs in these messages."""
     return Counter(call["id"] for wire in wanted.values() for call in wire.get("toolCalls", ()))
 
 
 def is_same_message(mine: Mapping[str, Any], wire: Mapping[str, Any]) -> bool:
-    """Whether the client's copy of a message equals the checkpoint's. Arguments are compared as JSON, and empty content
-    equals missing content."""
+    """Whether the client's copy of a message equals the checkpoint's copy. Arguments are compared as JSON, and empty
+    content equals missing content."""
     if mine is wire or mine == wire:
         return True
     if any(mine.get(field) != wire.get(field) for field in _FIELDS):
@@ -39,25 +41,25 @@ def is_same_message(mine: Mapping[str, Any], wire: Mapping[str, Any]) -> bool:
     if (mine.get("content") or "") != (wire.get("content") or ""):
         return False
     if mine.get("role") != "assistant":
-        return True  # only assistants have calls: a client may put anything there
+        return True  # only assistant messages contain tool calls; in other messages the field may have any value
     return [*map(_call, mine.get("toolCalls") or ())] == [*map(_call, wire.get("toolCalls") or ())]
 
 
 def _call(call: Mapping[str, Any]) -> tuple[Any, ...]:
-    """The fields of a tool call that are compared."""
+    """Extracts the values of a tool call that are compared."""
     function = call["function"]
     return call["id"], function["name"], json_arguments(function["arguments"]), call.get("encryptedValue")
 
 
 def same_arguments(mine: Any, its: Any) -> bool:
-    """Whether the arguments of two calls are the same JSON. Missing arguments equal an empty object, and arguments that
-    are not JSON are compared as text."""
+    """Whether the arguments of two tool calls are equivalent as JSON. Missing arguments equal an empty object, and
+    arguments that are not JSON are compared as text."""
     return bool(json_arguments(mine) == json_arguments(its))
 
 
 def json_arguments(text: Any) -> Any:
-    """A call's arguments in a form that can be compared: canonical JSON, or the text if it is not JSON, as when it was
-    truncated."""
+    """Converts tool call arguments to a form that can be compared. The result is canonical JSON, or the unchanged text
+    if it is not JSON, for example because it was truncated."""
     try:
         return orjson.dumps(orjson.loads(text or "{}"), option=orjson.OPT_SORT_KEYS)
     except (ValueError, TypeError, RecursionError):
@@ -65,7 +67,8 @@ def json_arguments(text: Any) -> Any:
 
 
 def with_json_arguments(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A message with the arguments of its calls in the form of `json_arguments`."""
+    """Copies a message and converts its tool call arguments with `json_arguments`. A message without tool calls is
+    returned unchanged."""
     calls = message.get("toolCalls")
     if not calls:
         return message
@@ -79,14 +82,15 @@ def with_json_arguments(message: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def same_order(ids: list[str], wanted: Mapping[str, Event]) -> bool:
-    """Whether ids are in the order of the wanted messages, as far as order counts."""
+    """Whether `ids` are in the same order as the wanted messages, as far as the order matters."""
     pairs = zip_longest(_sequence(ids, wanted), _sequence(wanted, wanted))
     return ids == list(wanted) or all(mine == its for mine, its in pairs)
 
 
 def _sequence(ids: Iterable[str], wanted: Mapping[str, Event]) -> Iterator[Any]:
-    """The order that counts: users' and assistants' messages one by one, and before each the set of the results that
-    come between it and the one before."""
+    """Yields the part of the order that matters. Each user, system, developer or assistant message is yielded
+    separately, preceded by the set of tool results since the previous such message. The last set contains the results
+    at the end. Reasoning and activities are skipped."""
     results: set[str] = set()
     for message_id in ids:
         role = wanted[message_id]["role"]
@@ -100,16 +104,16 @@ def _sequence(ids: Iterable[str], wanted: Mapping[str, Event]) -> Iterator[Any]:
 
 
 def common_length(left: list[str], right: list[str]) -> int:
-    """How many ids at the beginning of two orders are the same."""
+    """Counts the equal ids at the beginning of two orders."""
     pairs = zip(left, right, strict=False)
     return next((at for at, (mine, its) in enumerate(pairs) if mine != its), min(len(left), len(right)))
 
 
 def merge(wanted: Mapping[str, Event], order: list[str], copy: Callable[[str], Event | None]) -> list[Event]:
-    """The wanted messages, and the other messages of `order` among them: each behind the wanted message that it follows
-    there.
+    """Merges the wanted messages with the other messages in `order`. Each of the other messages follows the same wanted
+    message as it does in `order`.
 
-    `copy`: returns the client's copy of a message.
+    `copy`: returns the client's copy of the message with this id, or None.
     """
     after: dict[str | None, list[Event]] = {}
     anchor: str | None = None

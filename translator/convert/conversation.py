@@ -1,5 +1,7 @@
-"""The messages of a thread as a conversation: what a client has of them, under which ids, and which tool calls wait for
-a result. Messages may have any form that LangGraph accepts: objects, their JSON, pairs, texts.
+"""Reads a thread's messages as a conversation, and finds the client's messages and state, the message ids, and the tool
+calls that are waiting for a result.
+
+Messages may have any form that LangGraph accepts, such as objects, their JSON, pairs or plain strings.
 """
 
 from __future__ import annotations
@@ -19,14 +21,14 @@ from .to_agui import id_of, kind_and_role, to_agui
 
 
 def client_contents(values: Any, options: Options | None = None) -> tuple[list[Event], Any]:
-    """The messages, as wire dicts, and the state that a client has once it has everything of a thread with these
-    values.
+    """Returns the messages (as wire dicts) and the state that a client has after receiving all visible contents of a
+    thread.
 
-    `values`: the values of a checkpoint, also of a platform's.
-    `options`: what of them is visible.
+    `values`: the values of the thread's checkpoint, possibly from a platform.
+    `options`: decides which messages and channels are visible.
 
-    A client has exactly this after a run that succeeded. After one that waits at an interrupt it also has what the
-    subgraphs that wait have emitted.
+    If the run succeeded, a client that followed the run has exactly these messages and this state. If the run stopped
+    at an interrupt, the client also has the messages emitted by the subgraphs that are waiting.
     """
     options = options or Options()
     named = channels(values)
@@ -34,28 +36,28 @@ def client_contents(values: Any, options: Options | None = None) -> tuple[list[E
         return [], to_json(values)
     stored = named.get(options.messages_key)
     messages: dict[str, Event] = {}
-    for position, message in enumerate(stored if isinstance(stored, list | tuple) else ()):
+    for position, message in enumerate(stored if isinstance(stored, (list, tuple)) else ()):
         for wire in to_agui(message, position, options):
             messages.setdefault(wire["id"], wire)
-    if isinstance(stored, list | tuple):
+    if isinstance(stored, (list, tuple)):
         messages = {wire["id"]: wire for wire in with_plan([*messages.values()], plan_of(named, options))}
     state = {name: value for name, value in named.items() if options.shows_channel(name)}
     return to_json([*messages.values()]), to_json(state)
 
 
 def message_ids(messages: Iterable[Any]) -> list[str]:
-    """The ids under which a client knows a thread's messages. That of a message without an id is made from its
-    position."""
+    """Returns the ids under which a client knows a thread's messages. A message without an id gets an id that is
+    derived from its position."""
     return [id_of(fields(message), position) for position, message in enumerate(messages)]
 
 
 def unanswered_calls(messages: Sequence[Any]) -> list[tuple[str, str]]:
-    """The ids and names of the tool calls that wait for a result.
+    """Returns the ids and names of the tool calls that are waiting for a result.
 
-    They are the calls of the thread's last assistant message that have no result behind it. If a user message follows,
-    none waits: a result can only go directly behind its call. A call with broken arguments waits too, because some
-    adapters send it to their model again, and the provider then asks for its result. A tool that the provider runs
-    needs no result.
+    A tool call is waiting if it is part of the thread's last assistant message and no result for it follows. If a user
+    message follows, no tool call is waiting, because providers require results to directly follow the tool calls. A
+    tool call with malformed arguments counts as waiting too, because some adapters send it back to the model, and the
+    provider then requires its result. A tool call that the provider runs itself does not wait for a result.
     """
     results: set[str] = set()
     for message in reversed(messages):
@@ -71,6 +73,7 @@ def unanswered_calls(messages: Sequence[Any]) -> list[tuple[str, str]]:
 
 
 def _calls(view: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The calls of an assistant message that have an id and a name, without those that the provider runs."""
+    """Returns the ids and names of an assistant message's tool calls. Tool calls that lack an id or a name, or that the
+    provider runs itself, are left out."""
     blocks = [block for block in read_content(view, whole=True) if isinstance(block, ToolCallBlock)]
     return [(call.id, call.name) for call in blocks if call.id and call.name and not call.server]

@@ -1,10 +1,11 @@
-"""A fast way for the messages that most conversations consist of: `ordinary`, which does not read content blocks.
+"""Converts the most common kinds of messages on a fast path that does not read content blocks.
 
-An ordinary message has an id, is a user's text, a tool's text, or an assistant's text and calls, and becomes exactly
-one wire message, the one that `to_agui` would make of it. For any other message, and in doubt, `ordinary` returns None.
+An ordinary message has an id. It is a user message with plain text, a text result from a tool, or an assistant message
+with plain text and tool calls. It becomes exactly one wire message, the same message that the slower code in `to_agui`
+would make. `ordinary` returns None for any other message, and for any message that it cannot classify with certainty.
 
-The wire message is JSON as it is, unless a string has a lone surrogate: its strings are exactly `str`, and its dicts
-are new.
+The dicts of the wire message are new, and its strings are exactly of type `str`. So the message does not have to be
+converted to JSON values, unless a string contains a lone surrogate.
 """
 
 from __future__ import annotations
@@ -18,13 +19,14 @@ from ..options import Options
 from ..wire.events import Event
 
 _LONGEST_ERROR: Final = 1_000
-"""Characters of a failed result that say why it failed; its content has the rest."""
+"""The number of characters of a failed result's content that are repeated in its `error` field. The content keeps the
+whole text."""
 
 
 def ordinary(view: Mapping[str, Any], options: Options) -> Event | None:
-    """The wire message of an ordinary message; None for any other. `view`: its `fields`. `options`: as for
-    `to_agui`."""
-    if type(view) is not dict:  # reading a mapping of another class may raise
+    """Returns the wire message for an ordinary message, or None for any other message. `view` contains the result of
+    `fields` for the message, and `options` has the same meaning as in `to_agui`."""
+    if type(view) is not dict:  # reading a mapping of another class may raise an exception
         return None
     message_id, content, name = view.get("id"), view.get("content"), view.get("name")
     if type(message_id) is not str or type(content) is not str or not message_id:
@@ -55,8 +57,8 @@ def _assistant(
     if metadata and (type(metadata) is not dict or "grounding_metadata" in metadata):
         return None
     message: Event = {"id": message_id, "role": "assistant"}
-    if given := view.get("tool_calls"):
-        calls = _calls(given, options)
+    if tool_calls := view.get("tool_calls"):
+        calls = _calls(tool_calls, options)
         if calls is None:
             return None
         if content:
@@ -71,12 +73,13 @@ def _assistant(
     return message
 
 
-def _calls(given: Any, options: Options) -> list[Event] | None:
-    """The calls of a message; None if a call is hidden, has no id or no name, or has the id of another."""
-    if type(given) is not list:
+def _calls(tool_calls: Any, options: Options) -> list[Event] | None:
+    """Converts a message's tool calls. Returns None if a tool call is hidden, lacks an id or a name, has arguments that
+    are a string, or has the same id as another tool call."""
+    if type(tool_calls) is not list:
         return None
     calls: dict[str, Event] = {}
-    for call in given:
+    for call in tool_calls:
         if type(call) is not dict:
             return None
         call_id, name, arguments = call.get("id"), call.get("name"), call.get("args")
@@ -100,9 +103,10 @@ def _tool(view: Mapping[str, Any], message_id: str, content: str, name: str | No
 
 
 def with_failure(message: Event) -> Event:
-    """The result of a tool that failed: `error`, AG-UI's field of a message, and the same in the metadata, next to the
-    status. `TOOL_CALL_RESULT` has no field for it, and clients drop what they do not know
-    (https://github.com/ag-ui-protocol/ag-ui/pull/2549), so that a client that follows a run has the metadata alone."""
+    """Adds the reason for a tool's failure to its result: to AG-UI's message field `error`, and to the metadata
+    together with the status. The metadata is needed because `TOOL_CALL_RESULT` has no field `error` and clients drop
+    unknown fields (https://github.com/ag-ui-protocol/ag-ui/pull/2549). So a client that follows the run only gets the
+    metadata."""
     content = message["content"]
     reason = content[:_LONGEST_ERROR] if isinstance(content, str) else "error"
     metadata = {**message.get("metadata", {}), "status": "error", "error": reason}

@@ -1,11 +1,14 @@
-"""The agent's plan as an activity of the conversation: the channel that the option `plan` names, such as `todos`.
+"""Adds the agent's plan to the conversation as an activity. The option `plan` names the channel that contains the plan,
+such as `todos`.
 
 Rules:
 
-1. The plan is what the thread has in this channel; with None it has no plan. So a client has the
-   same plan after a reload.
-2. A thread has one plan, under one id. Its place is where it was first written: behind the results of the first call of
-   `write_todos`, the tool of LangChain's and deepagents' todo middleware, or at the end if there is no such call.
+1. The plan is the current value of this channel. If the value is None, the thread has no plan. A client gets the same
+   plan after a reload, because the channel is stored with the thread.
+2. A thread has at most one plan, whose id never changes. The plan is placed where it was first written: after the
+   results that follow the first `write_todos` call. `write_todos` is the tool of LangChain's todo middleware
+   (https://github.com/langchain-ai/langchain/blob/master/libs/langchain_v1/langchain/agents/middleware/todo.py). If no
+   message contains such a call, the plan is placed at the end.
 """
 
 from __future__ import annotations
@@ -20,12 +23,12 @@ from ..wire import ids
 from ..wire.events import Event
 
 ACTIVITY: Final = "plan"
-"""The type of the activity."""
+"""The activity type of plans."""
 _TOOL: Final = "write_todos"
 
 
 def plan_of(named: Mapping[Any, Any], options: Options) -> Event | None:
-    """The plan of a thread with these channels, as a wire message; None: the thread has none."""
+    """Returns the plan in a thread's channels as a wire message, or None if the thread has no plan."""
     value = None if options.plan is None else named.get(options.plan)
     if options.plan is None or value is None or type(value) is UnreadableChannel:
         return None
@@ -34,7 +37,7 @@ def plan_of(named: Mapping[Any, Any], options: Options) -> Event | None:
 
 
 def with_plan(messages: Sequence[Event], plan: Event | None) -> list[Event]:
-    """A thread's messages with its plan among them."""
+    """Inserts a thread's plan into a copy of its messages, in the position that rule 2 defines."""
     listed = list(messages)
     if plan is None:
         return listed

@@ -1,27 +1,36 @@
-"""LangChain messages as AG-UI messages: `to_agui`, which makes what a client gets of a stored message, and
-`to_agui_messages`. Streams and events are not known here.
+"""Converts LangChain messages to AG-UI messages. `to_agui` makes the messages that a client gets for a stored message,
+and `to_agui_messages` makes messages that can be converted back. This module knows nothing about streams and events.
 
-Rules
-1. One stored message becomes none, one or several wire messages. These depend on the message and the options only.
-2. `human` becomes the role user, `ai` assistant, and `tool` tool. A chat message keeps the roles user, assistant and
-   system; any other role of it becomes an assistant with the role as its name. A function message (OpenAI's calls
-   before there were tools) belongs to no call that a client could have, and becomes none. System and developer messages
-   are never visible, nor are user messages that a middleware wrote for its model, such as a summary: LangChain's
-   middlewares mark them with `lc_source`.
-3. A user's content is text, or content parts if it is a list. A block that is neither text nor media, and media whose
-   source AG-UI has no form for, are left out, and `report` gets the error.
-4. A tool's content is its text; content parts, if it has media (as text for clients older than 1.0, which refuse parts
-   there); and compact JSON for anything else.
-5. A tool result beyond the limit is truncated, and its metadata has the true size. Its media are left out.
-6. An assistant's content is read by `read_content`, as in a stream. Its text is all `Text` blocks joined, and its calls
-   have the order in which they are first mentioned. It becomes, in this order: a reasoning message for each reasoning
-   block, the assistant message, activities for media, and the results of tools that the provider ran.
-7. A reasoning block that has neither text nor an encrypted value becomes no message, but counts in the numbering.
-8. A call without a name is left out, since a client can do nothing with it. A message that has only hidden calls
-   becomes none; a message that has nothing at all becomes an empty one.
-9. `to_agui_messages` makes more than a front end displays: system and developer messages, user messages of middlewares,
-   and whole results. `metadata.langchain` has the fields of the LangChain message that AG-UI has no place for, so that
-   `to_langchain_messages` gives them back.
+Rules:
+
+1. One stored message becomes zero, one or several wire messages. The result depends only on the message, its position
+   and the options.
+2. A `human` message gets the role user, an `ai` message the role assistant, and a `tool` message the role tool. A chat
+   message keeps the roles user, assistant and system. A chat message with another role becomes an assistant message
+   with that role as its name. A function message, which is older than OpenAI's tool calls, is left out because it
+   belongs to no tool call that a client could know. System and developer messages are never visible. User messages that
+   a middleware wrote for the model, such as a summary, are not visible either. LangChain's middlewares mark them with
+   `lc_source`
+   (https://github.com/langchain-ai/langchain/blob/master/libs/langchain_v1/langchain/agents/middleware/summarization.py).
+3. The content of a user message becomes a string, or a list of content parts if it is a list. A block that is neither
+   text nor media is left out, and so are media whose source AG-UI cannot express. The callback `report` receives the
+   error.
+4. The content of a tool result becomes a string. If it contains media, it becomes a list of content parts. Clients
+   older than 1.0 refuse content parts in a tool result, so they get the parts as JSON text. Content that is neither
+   text nor media becomes compact JSON.
+5. A tool result that is longer than the limit is truncated and loses its media. Its metadata contains the original
+   size.
+6. The content of an assistant message is read with `read_content`, as in a stream. The text of all `Text` blocks is
+   joined, and the tool calls keep the order in which they are first mentioned. The wire messages have this order: a
+   reasoning message for each reasoning block, the assistant message, activities for media, and the results of tools
+   that the provider ran itself.
+7. A reasoning block that contains neither text nor an encrypted value does not become a message, but still counts when
+   reasoning blocks are numbered.
+8. A tool call without a name is left out, because a client cannot use it. A message that contains nothing but hidden
+   tool calls is left out. A message without any content becomes an empty message.
+9. The result of `to_agui_messages` also contains what a front end does not display: system and developer messages, user
+   messages from middlewares, and the full text of truncated results. `metadata.langchain` contains LangChain fields for
+   which AG-UI has no field, so that `to_langchain_messages` can restore them.
 """
 
 from __future__ import annotations
@@ -33,7 +42,18 @@ from typing import Any, Final
 from ag_ui.core import Message
 from pydantic import TypeAdapter
 
-from ..content.blocks import Block, Citation, Encrypted, Media, Reasoning, ServerResult, Signature, Text, ToolCallBlock
+from ..content.blocks import (
+    Block,
+    Citation,
+    Encrypted,
+    Media,
+    Reasoning,
+    ServerResult,
+    Signature,
+    Text,
+    ToolCallBlock,
+    Unknown,
+)
 from ..content.media import part_of
 from ..content.reader import Report, finish_reason, kind_of_block, log_unreadable, read_content, text_of
 from ..content.reasoning import ReasoningBlocks
@@ -48,11 +68,12 @@ from ..wire.older_clients import result_content
 from .ordinary import ordinary, with_failure
 
 AG_UI_MESSAGE: Final = TypeAdapter[Message](Message)
-"""Validates the protocol's messages and makes their models."""
+"""Validates AG-UI messages and converts them to models."""
 METADATA_KEY: Final = "langchain"
-"""The key in an AG-UI message's metadata for what AG-UI has no field for."""
+"""The metadata key under which an AG-UI message keeps values for which AG-UI has no field."""
 ORIGINAL_FIELDS: Final = ("content", "additional_kwargs", "response_metadata")
-"""The fields of an assistant message that go into the metadata, if the AG-UI message does not have their value."""
+"""The LangChain fields of an assistant message that are kept in the metadata if the AG-UI message does not contain
+their value."""
 _log = logging.getLogger(__name__)
 _EVERYTHING: Final = Options(result_limit=None)
 _KIND_OF_ROLE: Final = {"user": "human", "human": "human", "system": "system", "developer": "system"}
@@ -60,11 +81,13 @@ _TEXT_BLOCKS: Final = frozenset({"text", "output_text", "input_text"})
 
 
 def to_agui(message: Any, position: int, options: Options, losses: Losses | None = None) -> list[Event]:
-    """The wire messages that one stored message becomes.
+    """Converts one stored message to its wire messages. The list is empty if the message is not visible. Examples are
+    system messages, summaries from middlewares, removals, and values that are not messages.
 
-    Takes the message (an object or its JSON), its position in the list of messages, which names it if it has no id, the
-    options that say what is visible, and the losses of the run, which take what is left out; None: it is of no run.
-    Gives [] for what is not visible: system messages, a middleware's summaries, removals, no messages at all.
+    `message`: the message, as an object or its JSON.
+    `position`: the position in the list of messages. A message without an id gets an id derived from this position.
+    `options`: decides which contents are visible.
+    `losses`: counts and logs the contents that are left out; None if the message does not belong to a run.
     """
     view = fields(message)
     if (wire := ordinary(view, options)) is not None:
@@ -83,41 +106,45 @@ def to_agui(message: Any, position: int, options: Options, losses: Losses | None
 
 
 def to_agui_messages(messages: Iterable[Any]) -> list[Message]:
-    """AG-UI messages (`ag_ui.core` models) that `to_langchain_messages` can turn back into the LangChain messages.
+    """Converts LangChain messages to AG-UI messages (`ag_ui.core` models) that `to_langchain_messages` can convert
+    back.
 
-    They have more than a front end displays: system and developer messages, a middleware's summaries, whole results,
-    and under `metadata.langchain` the content blocks, `additional_kwargs` and `response_metadata` of an assistant's
-    message. Fields of other messages that AG-UI has no place for, such as a tool message's `artifact`, are left out.
+    The result contains more than a front end displays. It includes system and developer messages, middleware summaries
+    and complete results. An assistant message keeps its content blocks, `additional_kwargs` and `response_metadata`
+    under `metadata.langchain`. Fields of other messages for which AG-UI has no field, such as a tool message's
+    `artifact`, are left out.
 
-    Takes messages in any form that LangGraph takes. Nothing raises: a message that cannot be read, or that AG-UI has no
-    message for, is left out, with a warning in the log.
+    Accepts messages in any form that LangGraph accepts, and never raises an exception. A message that cannot be read,
+    or that AG-UI cannot express, is left out and a warning is logged.
     """
-    found: list[Message] = []
+    converted: list[Message] = []
     for position, message in enumerate(messages):
         try:
             wires = _complete(message, position)
             if not wires:
-                _log.warning("A %s message is left out: AG-UI has none like it.", kind_of(fields(message)) or "non-")
-            found += [AG_UI_MESSAGE.validate_python(to_json(wire)) for wire in wires]
+                _log.warning(
+                    "A message of the type %r is left out: AG-UI has no such message.", kind_of(fields(message))
+                )
+            converted += [AG_UI_MESSAGE.validate_python(to_json(wire)) for wire in wires]
         except Exception as error:
             _log.warning("A message is left out: %s", error)
-    return found
+    return converted
 
 
 def id_of(view: Mapping[str, Any], position: int) -> str:
-    """A stored message's id; one that is made from its position if it has none."""
+    """Returns the id of a stored message. If the message has no id, one is derived from its position."""
     return as_name(view.get("id")) or ids.position_id(position)
 
 
 def result_message(message_id: str, result: ServerResult, options: Options) -> Event:
-    """The wire message of a result of a tool that the provider ran."""
+    """Returns the wire message for the result of a tool that the provider ran itself."""
     view = {"content": result.content, "tool_call_id": result.call_id, "status": "error" if result.error else "success"}
     return _tool(view, ids.result_id(message_id, result.call_id), options)
 
 
 def kind_and_role(view: Mapping[str, Any]) -> tuple[str, str | None]:
-    """A message's kind, as `kind_of` has it but for chat messages, and the name that a role of its own gives it
-    (rule 2)."""
+    """Returns a message's kind, and the name that a chat message gets from its role (rule 2). The kind is the result of
+    `kind_of`, except for chat messages."""
     kind = kind_of(view)
     if kind != "chat":
         return kind, None
@@ -138,12 +165,14 @@ class _Answer:
         self.media: list[Event] = []
         self.citations: list[Event] = []
         self.signatures: dict[str | None, str] = {}
-        """By id of a call; None: the signature of the answer itself."""
+        """A mapping from tool call ids to signatures. The key None maps to the signature of the answer itself."""
+        self.unknown: list[str] = []
+        """The types of content blocks that are unknown."""
         self._placing = ReasoningBlocks()
         self._server_call = ""
 
     def add(self, block: Block) -> None:
-        """Takes the next content block."""
+        """Adds the next content block."""
         match block:
             case Text():
                 self.text += block.text
@@ -165,6 +194,8 @@ class _Answer:
                 self.citations.append(block.citation)
             case Signature():
                 self.signatures[block.call_id] = block.value
+            case Unknown():
+                self.unknown.append(block.kind)
 
     def _add_reasoning(self, block: Reasoning | Encrypted) -> None:
         placed = self._placing.place(block)
@@ -179,7 +210,8 @@ class _Answer:
 
 
 def _middleware(view: Mapping[str, Any]) -> str | None:
-    """The name of the middleware that wrote a user message, as LangChain's and deepagents' middlewares mark it."""
+    """Returns the name of the middleware that wrote a user message, or None. The middlewares of LangChain and
+    deepagents mark their messages with `lc_source`."""
     kwargs = view.get("additional_kwargs")
     return as_name(kwargs.get("lc_source")) if isinstance(kwargs, Mapping) else None
 
@@ -210,12 +242,14 @@ def _log_left_out(answer: _Answer, options: Options, losses: Losses) -> None:
             losses.drop("tool call", call["id"], Reason.OPTION if name else Reason.NO_NAME)
     if answer.reasoning and not options.reasoning:
         losses.drop("reasoning of the message", answer.message_id, Reason.OPTION)
+    for kind in answer.unknown:
+        losses.drop("content block", kind, Reason.UNKNOWN_BLOCK)
     for result in answer.results if not options.tool_results else ():
         losses.drop("result", ids.result_id(answer.message_id, result.call_id), Reason.OPTION)
 
 
 def _answer_message(answer: _Answer, calls: list[Event], view: Mapping[str, Any], role: str | None) -> Event:
-    """The assistant message itself, with its visible calls."""
+    """Returns the assistant message with its visible tool calls."""
     message: Event = {"id": answer.message_id, "role": "assistant"}
     if answer.text or not calls:
         message["content"] = answer.text
@@ -236,12 +270,13 @@ def _answer_message(answer: _Answer, calls: list[Event], view: Mapping[str, Any]
 
 
 def _name(view: Mapping[str, Any], role: str | None) -> Event:
-    """An assistant message's name: its own, or else the name of its role."""
+    """Returns the field `name` with an assistant message's own name, or else the name from its role. The dict is empty
+    if the message has neither."""
     return {"name": name} if (name := as_name(view.get("name")) or role) else {}
 
 
 def _complete(message: Any, position: int) -> list[Event]:
-    """The wire messages of a message for `to_agui_messages` (rule 9)."""
+    """Converts one message to wire messages for `to_agui_messages` (rule 9)."""
     view = fields(message)
     kind, _ = kind_and_role(view)
     message_id = id_of(view, position)
@@ -289,7 +324,7 @@ def _tool(view: Mapping[str, Any], message_id: str, options: Options) -> Event:
 
 
 def _tool_content(content: Any, options: Options) -> tuple[str | list[Event], Event]:
-    """A tool result's wire content, and what its metadata has of its size (rules 4 and 5)."""
+    """Returns a tool result's wire content and the metadata fields for truncated content (rules 4 and 5)."""
     wire = _tool_parts(content)
     limit = options.result_limit
     if isinstance(wire, str):
@@ -304,11 +339,11 @@ def _tool_content(content: Any, options: Options) -> tuple[str | list[Event], Ev
 
 
 def _tool_parts(content: Any) -> str | list[Event]:
-    if not issubclass(type(content), list | tuple):  # `isinstance` would read an attribute, which may raise
+    if not issubclass(type(content), (list, tuple)):  # `isinstance` would read an attribute, which may raise an error
         return result_text(content)
     try:
         parts = [_part(block) for block in content]
-    except Exception:  # a block of no known form: the client gets the whole content as JSON
+    except Exception:  # the form of a block is unknown, so the client gets the whole content as JSON
         return result_text(content)
     if all(part["type"] == "text" for part in parts):
         return "".join(part["text"] for part in parts)
@@ -317,7 +352,7 @@ def _tool_parts(content: Any) -> str | list[Event]:
 
 def _parts(content: Any, view: Mapping[str, Any], report: Report) -> list[Event]:
     parts: list[Event] = []
-    for block in content if issubclass(type(content), list | tuple) else [content]:
+    for block in content if issubclass(type(content), (list, tuple)) else [content]:
         try:
             parts.append(_part(block))
         except Exception as error:
@@ -326,7 +361,7 @@ def _parts(content: Any, view: Mapping[str, Any], report: Report) -> list[Event]
 
 
 def _part(block: Any) -> Event:
-    """The content part of one block; raises for what is neither text nor media."""
+    """Converts one block to a content part. Raises an exception if the block is neither text nor media."""
     if isinstance(block, str):
         return {"type": "text", "text": block}
     if kind_of_block(block) in _TEXT_BLOCKS and isinstance(block.get("text"), str):

@@ -1,8 +1,8 @@
-"""A whole wire message as the events that give it to a client.
+"""Converts a complete wire message to the events that add it to a client's messages.
 
-Some messages cannot be made by events and need a snapshot: users' and assistants' content in parts, and a result with
-an `error` that its metadata does not have too. Metadata for which events have no room is left out; who needs it
-compares what the client then has.
+Events cannot express every message. A user or assistant message whose content is a list of parts needs a snapshot, and
+so does a tool result with an `error` that is missing from its metadata. Metadata that the events for a message cannot
+carry is left out. A caller that needs this metadata has to compare the client's messages afterwards.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .compare import same_arguments
 
 
 def as_events(message: Mapping[str, Any], subagent: str | None = None) -> list[Event] | None:
-    """The events that append `message` to a client's messages; None if none do."""
+    """Returns the events that append `message` to a client's messages, or None if events cannot express the message."""
     role = message.get("role")
     if role == "assistant":
         return _assistant(message, subagent)
@@ -34,10 +34,11 @@ def as_events(message: Mapping[str, Any], subagent: str | None = None) -> list[E
 def continuation(
     present: Mapping[str, Any], message: Mapping[str, Any], subagent: str | None = None
 ) -> list[Event] | None:
-    """The events that make `present`, the client's copy, into `message`, of which it is the beginning; None if none do.
+    """Returns the events that turn `present`, the client's copy of a message, into `message`. Returns None if events
+    cannot express the change, for example because `present` is not a beginning of `message`.
 
-    They bring the rest of the text, of arguments and of the list of calls, metadata and encrypted values.
-    Arguments that are the same JSON need none.
+    The events add missing text, missing arguments, new tool calls, metadata and encrypted values. If the arguments are
+    equivalent as JSON in both copies, no event is emitted for them.
     """
     role = message.get("role")
     if role != present.get("role") or role == "tool":
@@ -58,7 +59,7 @@ def continuation(
 
 
 def _tail(present: Any, text: Any) -> str | None:
-    """What follows `present` in `text`; None if `text` does not begin with it."""
+    """Returns the text that follows `present` in `text`, or None if `text` does not begin with `present`."""
     if present == text:
         return ""
     present = "" if present is None else present
@@ -72,7 +73,8 @@ def _later(present: Mapping[str, Any], marks: Mapping[str, Any]) -> dict[str, An
 
 
 def _later_calls(present: list[Event], calls: list[Event]) -> list[Event] | None:
-    """What is new in calls: the rest of the arguments of those that are present, and new ones."""
+    """Returns the tool calls that are new or have changed. A changed tool call contains only the new part of its
+    arguments. Returns None if events cannot express the change."""
     if [call["id"] for call in present] != [call["id"] for call in calls[: len(present)]]:
         return None
     later: list[Event] = []
@@ -113,7 +115,7 @@ def _assistant(message: Mapping[str, Any], subagent: str | None) -> list[Event] 
 
 def _tool(message: Mapping[str, Any], subagent: str | None) -> list[Event] | None:
     if "error" in message and message.get("metadata", {}).get("error") != message["error"]:
-        return None  # the event has no field for it (`ordinary.with_failure`)
+        return None  # the result event has no field for the error (`ordinary.with_failure`)
     result = events.tool_result(
         message["id"], message["toolCallId"], message["content"], message.get("metadata"), subagent
     )

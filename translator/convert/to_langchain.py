@@ -1,16 +1,20 @@
-"""AG-UI messages as LangChain messages: `to_langchain_messages`. It makes no ids.
+"""Converts AG-UI messages to LangChain messages, without creating ids.
 
-Rules
-1. An assistant message whose metadata has its original content (`to_agui_messages`) gets that, if its text is still the
-   same. Its reasoning and media are in there.
-2. To any other assistant message its reasoning and media are added, in LangChain's standard form; reasoning that has
-   the id of an item of the Responses API is added as such an item. Other activities are a front end's own, and are left
-   out.
-3. A reasoning message belongs to the assistant message that its id names, if that came before it, and otherwise to the
-   next one: a client has the reasoning from the middle of an answer behind that answer.
-4. A call's arguments are parsed. If they are not a JSON object, the call becomes an invalid call with their text.
-5. What is not an AG-UI message, and a part of a message's content that AG-UI or LangChain has no form for, is left out,
-   with one line in the log. A message none of whose parts can be read is left out whole.
+Rules:
+
+1. If an assistant message's metadata contains the original content, and the text has not changed since, the original
+   content is restored. `to_agui_messages` adds this metadata. The original content includes the message's reasoning and
+   media.
+2. To any other assistant message, its reasoning and media are added as LangChain's standard content blocks. Reasoning
+   whose id comes from OpenAI's Responses API is added as a Responses API item. Other activities are left out, because
+   they belong to the front end.
+3. If a reasoning message's id is derived from an earlier assistant message, the reasoning belongs to that message. This
+   order occurs if a client joins in the middle of an answer. Any other reasoning message belongs to the next assistant
+   message.
+4. The arguments of a tool call are parsed. If they are not a JSON object, the tool call becomes an invalid tool call
+   that contains the arguments as text.
+5. A value that is not an AG-UI message is left out, and so is a content part that AG-UI or LangChain cannot express.
+   One line is logged for each of them. If none of a message's content parts can be read, the whole message is left out.
 """
 
 from __future__ import annotations
@@ -37,11 +41,11 @@ Wire = Mapping[str, Any]
 
 
 def to_langchain_messages(messages: Iterable[Any]) -> list[BaseMessage]:
-    """LangChain messages with the content of the AG-UI messages.
+    """Converts AG-UI messages to LangChain messages.
 
-    Takes `ag_ui.core` models or their wire form (camelCase dictionaries). What their metadata has under `langchain` is
-    believed: remove it from messages of clients, as `connect` does. Nothing raises: a message that cannot be read, or a
-    part of its content, is left out, with a warning in the log.
+    Accepts `ag_ui.core` models or their wire form (camelCase dictionaries). The metadata fields under `langchain` are
+    trusted, so remove them from messages that clients sent, as `connect` does. This function never raises an exception.
+    A message or content part that cannot be read is left out, and a warning is logged.
     """
     reader = _Reader()
     for message in messages:
@@ -56,8 +60,8 @@ def to_langchain_messages(messages: Iterable[Any]) -> list[BaseMessage]:
 
 
 def _without_unreadable_parts(message: Any) -> Any:
-    """A message without those parts of its content that AG-UI or LangChain has no form for. Raises the error of the
-    first one if no part is left."""
+    """Returns a message without the content parts that AG-UI or LangChain cannot express, and logs each of these parts.
+    If no part is left, the first part's error is raised."""
     wire = message.model_dump(by_alias=True) if isinstance(message, BaseModel) else message
     if not isinstance(wire, Mapping) or not isinstance(wire.get("content"), list):
         return message
@@ -84,16 +88,17 @@ class _Reader:
     def __init__(self) -> None:
         self._read: list[BaseMessage] = []
         self._reasoning: list[Wire] = []
-        """The reasoning messages that wait for the next answer."""
+        """The reasoning messages that are waiting for the next answer."""
         self._answers: dict[str, AIMessage] = {}
-        """By id of an answer: the message to which reasoning and media of the answer are added."""
+        """For each answer's id, the message to which the answer's reasoning and media are added."""
         self._last: AIMessage | None = None
         self._names: dict[str, str] = {}
         self._inside: set[str] = set()
-        """The ids of the calls whose call and result are in the original content of a message."""
+        """The ids of the tool calls in restored original content. That content also includes the results of these tool
+        calls."""
 
     def read(self, wire: Wire) -> None:
-        """Takes the next message."""
+        """Converts the next message, or keeps it until the answer to which it belongs."""
         role = wire["role"]
         if role == "user":
             self._user(wire)
@@ -112,7 +117,7 @@ class _Reader:
             _blocks_of(self._last).append(block)
 
     def messages(self) -> list[BaseMessage]:
-        """What was read, in order."""
+        """Returns the converted messages in order. Logs a warning for each reasoning message that no answer follows."""
         for wire in self._reasoning:
             _log.warning("A reasoning message is left out: no answer follows it (id %r).", wire["id"])
         return self._read
@@ -130,7 +135,8 @@ class _Reader:
         message = _ai_message(wire, calls, original or _standard(wire, calls, self._reasoning))
         self._reasoning = []
         self._read.append(message)
-        self._last = self._answers[wire["id"]] = AIMessage("") if original else message  # the original has everything
+        # the original content already includes reasoning and media, so later messages must not add theirs to it
+        self._last = self._answers[wire["id"]] = AIMessage("") if original else message
         self._names.update((call["id"], call["function"]["name"]) for call in calls)
 
     def _thought(self, wire: Wire) -> None:
@@ -158,29 +164,29 @@ class _Reader:
 
 
 def _original(wire: Wire) -> tuple[Wire, set[str]]:
-    """The original content of an assistant message, and the ids of the calls in it, which its provider ran. `({},
-    set())` if the original is not known, or the message has another text by now."""
+    """Returns an assistant message's original content and the ids of the tool calls in that content, which the provider
+    ran itself. Returns `({}, set())` if the original content is unknown, or if the message's text has changed since."""
     text = wire.get("content") or ""
-    given = {name: value for name, value in _own(wire).items() if name in ORIGINAL_FIELDS}
-    original = {"content": text, **given}
+    original_fields = {name: value for name, value in _own(wire).items() if name in ORIGINAL_FIELDS}
+    original = {"content": text, **original_fields}
     blocks = read_content({"type": "ai", **original})
-    if not given or "".join(one.text for one in blocks if isinstance(one, Text)) != text:
+    if not original_fields or "".join(one.text for one in blocks if isinstance(one, Text)) != text:
         return {}, set()
     calls = [one for one in blocks if isinstance(one, ToolCallBlock)]
     return original, {call.id or ids.call_id(wire["id"], number) for number, call in enumerate(calls)}
 
 
 def _ai_message(wire: Wire, calls: list[Wire], content: Wire) -> AIMessage:
-    made: dict[str, Any] = {"tool_calls": [], "invalid_tool_calls": []}
+    calls_by_field: dict[str, Any] = {"tool_calls": [], "invalid_tool_calls": []}
     for call in calls:
         kind, read = _call(call)
-        made[kind].append(read)
-    return AIMessage(id=_id(wire), name=wire.get("name"), **made, **content)
+        calls_by_field[kind].append(read)
+    return AIMessage(id=_id(wire), name=wire.get("name"), **calls_by_field, **content)
 
 
 def _standard(wire: Wire, calls: list[Wire], reasoning: list[Wire]) -> Wire:
-    """The content of an answer in standard blocks, as fields of a LangChain message; a plain text if there is nothing
-    else."""
+    """Converts an answer to fields for a LangChain message, with the content as standard content blocks. If the answer
+    contains only text, its content stays a plain string."""
     text = wire.get("content") or ""
     last: dict[str, Any] = {"type": "text", "text": text}
     if citations := _metadata(wire).get("citations"):
@@ -188,23 +194,25 @@ def _standard(wire: Wire, calls: list[Wire], reasoning: list[Wire]) -> Wire:
     if signature := wire.get("encryptedValue"):
         last["extras"] = {"signature": signature}
     blocks = [_reasoning_block(each) for each in reasoning] + ([last] if text or len(last) > 2 else [])
-    made: dict[str, Any] = {"content": blocks if reasoning or len(last) > 2 else text}
+    message_fields: dict[str, Any] = {"content": blocks if reasoning or len(last) > 2 else text}
     if signatures := {call["id"]: call["encryptedValue"] for call in calls if call.get("encryptedValue")}:
-        made["additional_kwargs"] = {CALL_SIGNATURES: signatures}
+        message_fields["additional_kwargs"] = {CALL_SIGNATURES: signatures}
     if reason := _metadata(wire).get("finishReason"):
-        made["response_metadata"] = {"finish_reason": reason}
-    return made
+        message_fields["response_metadata"] = {"finish_reason": reason}
+    return message_fields
 
 
 def _blocks_of(message: AIMessage) -> list[Any]:
-    """The content of a message as a list of blocks, to which others can be added."""
+    """Returns a message's content as a list to which blocks can be added. Replaces plain text content with such a
+    list."""
     if isinstance(message.content, str):
         message.content = [{"type": "text", "text": message.content}] if message.content else []
     return message.content
 
 
 def _reasoning_block(wire: Wire) -> dict[str, Any]:
-    """The standard block of a reasoning message; if it has the id of an item of the Responses API, that item."""
+    """Converts a reasoning message to a standard content block. If its id comes from OpenAI's Responses API, the result
+    is a Responses API item instead."""
     id_, text, encrypted = wire["id"], wire["content"], wire.get("encryptedValue")
     if id_.startswith(_RESPONSES_ID):
         summary = [{"type": "summary_text", "text": text}] if text else []
@@ -215,7 +223,7 @@ def _reasoning_block(wire: Wire) -> dict[str, Any]:
 
 
 def _call(call: Wire) -> tuple[str, dict[str, Any]]:
-    """A call in LangChain's form, and the field of the message that it belongs to."""
+    """Returns the name of the LangChain message field for a tool call, and the tool call in LangChain's form."""
     name, text = call["function"]["name"], call["function"]["arguments"]
     try:
         args = orjson.loads(text) if text.strip() else {}
@@ -228,7 +236,7 @@ def _call(call: Wire) -> tuple[str, dict[str, Any]]:
 
 
 def _blocks(content: str | list[Wire]) -> str | list[str | dict[Any, Any]]:
-    """The content of a user's message or a tool's result."""
+    """Converts the content of a user message or a tool result."""
     if isinstance(content, str):
         return content
     return [{"type": "text", "text": part["text"]} if part["type"] == "text" else block_of(part) for part in content]
@@ -243,6 +251,6 @@ def _metadata(wire: Wire) -> Wire:
 
 
 def _own(wire: Wire) -> Wire:
-    """What `to_agui_messages` has put into the metadata, because AG-UI has no field for it."""
+    """Returns the metadata fields that `to_agui_messages` adds because AG-UI has no fields for their values."""
     value = _metadata(wire).get(METADATA_KEY)
     return value if isinstance(value, Mapping) else {}

@@ -1,4 +1,5 @@
-"""Any value as JSON, the difference of two JSON values, and JSON text that is not complete yet.
+"""Converts any value to JSON, computes the difference between two JSON values, and reads incomplete JSON text.
 
-Streams and AG-UI are not known here. All other folders may import this one; it imports none of them.
+The modules of this package know nothing about streams and AG-UI. Every other package may import this one. This package
+imports no other package of the translator.
 """

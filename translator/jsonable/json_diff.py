@@ -1,19 +1,24 @@
-"""The difference of two JSON values as an RFC 6902 patch that is small, always applies, and is never larger than what
-it replaces.
+"""Computes the difference between two JSON values as an RFC 6902 patch.
 
-Values are JSON as `to_json` makes it. Applying a patch is in `client/apply_patch.py`.
+The patch is small, can always be applied, and is never larger than an operation that replaces the whole value.
 
-Rules
-1. Two values are the same if their JSON is: `True` is not `1`, `1` is not `1.0`, and the order of keys does not count.
-2. A patch has only `add`, `remove` and `replace`. Each operation is valid once those before it are applied, both for
-   fast-json-patch with validation, which the client runs, and for jsonpatch.
-3. If the operations within a level take more bytes than one `replace` of the level, they become that `replace`.
-4. A string that has changed is replaced: JSON Patch cannot append to one.
-5. fast-json-patch refuses a path through `__proto__`, and one through `prototype` below `constructor`. So a change
-   behind a key `__proto__` or `prototype` is a `replace` of the nearest level above it that has a path.
-6. Lists are aligned by their common beginning and end, then by the ids or the content of their elements.
-7. No step is slower than sorting: the work is O(size + n log n). Many values at once are written by orjson and compared
-   as bytes, so that Python looks only at what has changed and at its siblings.
+All values must have the form that `to_json` returns. `client/apply_patch.py` applies patches.
+
+Rules:
+
+1. Two values are the same if their JSON is the same. `True` differs from `1`, and `1` differs from `1.0`. The order of
+   keys does not matter.
+2. A patch contains only `add`, `remove` and `replace`. Each operation is valid once the operations before it have been
+   applied. This holds for fast-json-patch with validation, which the client uses, and for jsonpatch.
+3. If the operations inside a container take more bytes than replacing the container, one `replace` of the container is
+   used instead.
+4. A string that has changed is replaced, because JSON Patch cannot append to a string.
+5. fast-json-patch refuses paths that contain `__proto__`, or `prototype` directly after `constructor`
+   (https://github.com/Starcounter-Jack/JSON-Patch). So a change at or below a key `__proto__` or `prototype` becomes a
+   `replace` of the nearest enclosing container whose path is valid.
+6. Lists are aligned by their common beginning and end, and then by the ids or the contents of their elements.
+7. No step is slower than sorting, so the cost is O(size + n log n). Values are compared in groups: orjson writes a
+   group at once, and the bytes are compared. So Python code only examines the values in groups that contain a change.
 """
 
 from __future__ import annotations
@@ -28,24 +33,26 @@ from orjson import dumps
 Operation = dict[str, Any]
 
 _MANY: Final = 16
-"""If one stretch of a list needs more operations than this, their size is compared with that of the list while they are
-made."""
+"""If one stretch of a list needs more operations than this, the size of the operations is compared with the size of the
+list while the patch is being made."""
 _REMOVE: Final = len('{"op":"remove","path":"/0"},')
-"""The bytes of the smallest operation, without the path of its list."""
+"""The size in bytes of the smallest operation, without the path of the list to which it is applied."""
 _NO_PATH: Final = frozenset({"__proto__", "prototype"})
-"""Keys that no path leads through (rule 5)."""
+"""The keys that no path may contain (rule 5)."""
 _AT_ONCE: Final = 32
-"""How many elements one pair of `dumps` compares: enough to be faster than Python, and few enough to look at one by one
-if they differ."""
+"""The number of elements that are written with orjson and compared in one step. The group is large enough to make this
+faster than comparing the elements one by one in Python, and small enough for comparing them one by one if the groups
+differ."""
 _CONTAINERS: Final = (dict, list)
 
 
 def diff(before: Any, after: Any, path: str = "") -> list[Operation] | None:
-    """The operations that turn `before`, the JSON value at the JSON pointer `path`, into the JSON value `after`.
+    """Returns the operations that turn `before`, the JSON value at the JSON pointer `path`, into the JSON value
+    `after`.
 
-    `[]` if both are the same; None if the client refuses every patch at `path` (rule 5 of this module). Neither value
-    is changed, and `after` is not copied: the operations contain parts of it. Neither may be nested more deeply than
-    `to_json` makes them.
+    Returns `[]` if both values are the same, and None if the client refuses every patch at `path` (rule 5 of this
+    module). Neither value is changed. The operations contain parts of `after` that are not copied. Neither value may be
+    nested more deeply than `to_json` allows.
     """
     if not _NO_PATH.isdisjoint(path.split("/")):
         return None
@@ -55,12 +62,13 @@ def diff(before: Any, after: Any, path: str = "") -> list[Operation] | None:
 
 
 def escape(key: str) -> str:
-    """A key as a reference token of a JSON pointer (RFC 6901, section 3)."""
+    """Converts a key to a reference token for a JSON pointer (RFC 6901, section 3)."""
     return key.replace("~", "~0").replace("/", "~1") if "~" in key or "/" in key else key
 
 
 class _Patch:
-    """Operations, their size in bytes (each with a comma), and a lower bound of the size of the value after them."""
+    """A list of operations, their size in bytes including commas, and a lower bound (`floor`) for the size of the
+    resulting value."""
 
     __slots__ = ("floor", "operations", "size")
 
@@ -97,7 +105,7 @@ def _replace(path: str, value: Any) -> _Patch:
 
 
 def _around(path: str) -> int:
-    """The bytes of a `replace` at `path` without its value, with its comma."""
+    """Returns the size in bytes of a `replace` at `path`, including a comma but not the value."""
     return len(dumps({"op": "replace", "path": path, "value": 0}))
 
 
@@ -117,7 +125,8 @@ def _between(before: Any, after: Any, path: str) -> _Patch:
 
 
 def _objects(before: dict[str, Any], after: dict[str, Any], path: str) -> _Patch | None:
-    """The patch between two objects; None if a key of this level has no path (rule 5)."""
+    """Returns the patch between two objects, or None if a changed key of these objects must not be part of a path (rule
+    5)."""
     removed = [key for key in before if key not in after]
     added = [key for key in after if key not in before]
     kept = [key for key in after if key in before] if added else list(after)
@@ -139,7 +148,7 @@ def _objects(before: dict[str, Any], after: dict[str, Any], path: str) -> _Patch
 
 
 def _lists(before: list[Any], after: list[Any], path: str) -> _Patch | None:
-    """The patch between two lists; None if it would be larger than the list."""
+    """Returns the patch between two lists, or None if the patch would be larger than the new list."""
     start, left, right = _trimmed(before, after)
     patch = _Patch()
     if len(left) == len(right):
@@ -173,8 +182,8 @@ def _lists(before: list[Any], after: list[Any], path: str) -> _Patch | None:
 
 
 def _trimmed(before: list[Any], after: list[Any]) -> tuple[int, list[Any], list[Any]]:
-    """How many elements at the beginning of two lists are the same; and both lists without these and without the
-    elements at their end that are the same."""
+    """Counts the equal elements at the beginning of two lists. Returns that count, and both lists with their common
+    beginning and end removed."""
     start = next(_changed(before, after), min(len(before), len(after)))
     left, right = before[start:], after[start:]
     end = next(_changed(left[::-1], right[::-1]), min(len(left), len(right)))
@@ -182,7 +191,7 @@ def _trimmed(before: list[Any], after: list[Any]) -> tuple[int, list[Any], list[
 
 
 def _same(before: Any, after: Any) -> bool:
-    """Whether two JSON values are the same and have their keys in the same order."""
+    """Whether two JSON values are the same and their keys are in the same order."""
     kind = type(before)
     if kind is not type(after):
         return False
@@ -190,7 +199,7 @@ def _same(before: Any, after: Any) -> bool:
 
 
 def _changed(before: Sequence[Any], after: Sequence[Any]) -> Iterator[int]:
-    """The positions at which two lists differ, up to the end of the shorter one."""
+    """Yields the positions at which two lists differ, up to the end of the shorter list."""
     for start in range(0, min(len(before), len(after)), _AT_ONCE):
         left, right = before[start : start + _AT_ONCE], after[start : start + _AT_ONCE]
         if len(right) == 1 or dumps(left) != dumps(right):
@@ -200,11 +209,13 @@ def _changed(before: Sequence[Any], after: Sequence[Any]) -> Iterator[int]:
 
 
 def _stretches(before: Sequence[Any], after: Sequence[Any]) -> Iterator[tuple[int, int, int, int]]:
-    """The stretches `before[i:j]` and `after[k:l]` that correspond, in order. Together they cover both lists.
+    """Yields the indexes `i, j, k, l` of corresponding stretches `before[i:j]` and `after[k:l]`, in order. Together the
+    stretches cover both lists.
 
-    An element is recognised by its "id", or else by its JSON, if that is unique in both lists. The longest series of
-    such elements in the same order (a longest increasing subsequence) gives stretches of one element each. What lies
-    between two of them is one stretch, and may be empty on either side.
+    An element is identified by its "id" or, if it has none, by its JSON. Elements whose id or JSON is unique in each
+    list are matched. The longest series of matches that are in the same order in both lists (a longest increasing
+    subsequence) becomes stretches of one element each. The elements between two such stretches form one stretch, which
+    may be empty in one of the lists.
     """
     left, right = _positions(before), _positions(after)
     pairs = [(left[token], at) for token, at in right.items() if at >= 0 and left.get(token, -1) >= 0]
@@ -223,7 +234,7 @@ def _positions(elements: Sequence[Any]) -> dict[str | bytes | int, int]:
     for at, element in enumerate(elements):
         token: str | bytes | int
         if type(element) is int:
-            token = element  # as unique as its JSON, and faster
+            token = element  # an integer identifies the element as well as its JSON does, and is faster to look up
         else:
             name = element.get("id") if type(element) is dict else None
             token = name if type(name) is str else dumps(element)
@@ -232,9 +243,10 @@ def _positions(elements: Sequence[Any]) -> dict[str | bytes | int, int]:
 
 
 def _longest_increasing(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Of pairs that are ordered by their second member, the longest series whose first members are in order too."""
-    lowest: list[int] = []  # by length of a series: the lowest first member that ends one
-    ends: list[int] = []  # the pair that it belongs to
+    """Returns the longest series of pairs whose first members increase. `pairs` must be sorted by their second
+    members."""
+    lowest: list[int] = []  # for each series length, the lowest first member at the end of such a series
+    ends: list[int] = []  # for each series length, the position of the pair with that member
     previous: list[int] = []
     for at, (first, _) in enumerate(pairs):
         length = bisect_left(lowest, first)

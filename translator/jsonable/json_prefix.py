@@ -1,7 +1,7 @@
-"""Whether a text that comes piece by piece can still become a JSON object or array (RFC 8259): `JsonPrefix`.
+"""Decides whether text that arrives in pieces can still become a JSON object or array (RFC 8259): see `JsonPrefix`.
 
-Each character is read once, however the text is divided. White space around the value belongs to it. A text that is a
-whole value is one still, until anything but white space comes.
+Each character is read only once, however the text is divided into pieces. White space before and after the value is
+allowed. Any other character after a complete object or array means that the text is not JSON.
 """
 
 from __future__ import annotations
@@ -27,28 +27,30 @@ _NUMBERS: Final[Mapping[str, Mapping[str, str]]] = {
     "sign": {"0": "power", "1": "power"},
     "power": {"0": "power", "1": "power"},
 }
-"""What follows in a number, by kind of character: `1` is each digit but 0, `e` and `+` stand for `E` and `-` too."""
+"""For each state inside a number, the next state as a mapping from kinds of characters to states. In this table, `1`
+stands for any digit except 0, `e` for `e` or `E`, and `+` for `+` or `-`."""
 _KINDS: Final = {**dict.fromkeys("123456789", "1"), "0": "0", ".": ".", "e": "e", "E": "e", "+": "+", "-": "+"}
 _WHOLE_NUMBERS: Final = frozenset({"zero", "integer", "fraction", "power"})
 
 
 class JsonPrefix:
-    """A text that may become a JSON object or array, from its first character on."""
+    """Reads a text piece by piece, from its first character, as long as it may become a JSON object or array."""
 
     __slots__ = ("_closers", "_is_key", "_rest", "_state")
 
     def __init__(self) -> None:
         self._state = "start"
         self._closers: list[str] = []
-        """What closes the objects and arrays that are open, outermost first."""
+        """The characters that will close the open objects and arrays, outermost first."""
         self._is_key = False
-        """Whether the string that is open is a name in an object."""
+        """Whether the open string is the name of an object member."""
         self._rest = ""
-        """What is still to come of `true`, `false` or `null`; of an escape, a character for each hexadecimal digit."""
+        """The missing characters of an unfinished `true`, `false` or `null`. In a `\\u` escape, one character for each
+        missing hexadecimal digit."""
 
     def continues(self, text: str) -> bool:
-        """Whether this text, behind what came before, still is the beginning of an object or an array, or a whole one.
-        Once it is not, the object is of no more use."""
+        """Reads the next piece of the text. Returns whether the text so far is a complete object or array, or the
+        beginning of one. Once this method has returned False, this instance must not be used again."""
         position = 0
         while position < len(text):
             if self._state == "string" and (run := _IN_STRING.match(text, position)):
@@ -60,7 +62,7 @@ class JsonPrefix:
         return True
 
     def _takes(self, character: str) -> bool:
-        """Whether the text may go on with this character."""
+        """Reads one character. Returns whether JSON allows this character here."""
         state = self._state
         if state == "string":
             return self._in_string(character)
@@ -81,7 +83,7 @@ class JsonPrefix:
         return self._between(state, character)
 
     def _between(self, state: str, character: str) -> bool:
-        """A character between values that is not white space."""
+        """Reads one character outside strings, numbers and literals. The character must not be white space."""
         if state in ("value", "first value"):
             if character == "]" and state == "first value":
                 return self._close(character)
@@ -129,7 +131,7 @@ class JsonPrefix:
         elif character == "\\":
             self._state = "escape"
         else:
-            return False  # a control character
+            return False  # JSON does not allow control characters in a string
         return True
 
     def _in_escape(self, character: str) -> bool:

@@ -1,8 +1,9 @@
-"""Reads JSON text that is still being written, as far as it goes: `read_partial`.
+"""Reads as much as possible of a JSON text that is still being written (`read_partial`).
 
-It takes one scan and at most two parses, however the text ends: what is open is closed and the whole is parsed, or, if
-that fails, the part up to the last complete member. A string that ends within an escape is read up to the escape. Text
-that is malformed before its end, or nested more deeply than `MAX_DEPTH`, is not read.
+Reading takes one scan and at most two parses, wherever the text ends. The open strings and containers are closed, and
+the resulting text is parsed. If parsing fails, the text up to the last complete member is parsed instead. A string that
+ends inside an escape is read up to the escape. Nothing is read if the text is malformed before its end or nested more
+deeply than `MAX_DEPTH`.
 """
 
 from __future__ import annotations
@@ -21,21 +22,23 @@ _STRING: Final = r"""
       | \\u(?![dD][89abAB])[0-9a-fA-F]{4}
     )*("?)
 """
-# The group is not possessive: Python before 3.11.5 consumes what the last attempt of such a group has read in vain
-# (https://github.com/python/cpython/issues/106052). Even so nothing is tried twice: what follows always matches.
+# The group is not possessive, because in Python before 3.11.5 a possessive group also consumes the characters that its
+# last, failed repetition read (https://github.com/python/cpython/issues/106052). Backtracking is still impossible,
+# because the expression after the group always matches.
 _TOKEN: Final = re.compile(_STRING + r"| [\[\]{},]", re.VERBOSE | re.DOTALL)
 _CLOSER: Final = {"{": "}", "[": "]"}
 
 
 def read_partial(text: str) -> Any:
-    """The value that `text` is the beginning of, as far as it is written; None if nothing can be read. Never raises."""
+    """Returns the JSON value of which `text` is the beginning, as far as it has been written. Returns None if nothing
+    can be read. Never raises an exception."""
     closers: list[str] = []
     whole, members = text, 0
-    for found in _TOKEN.finditer(text):
-        token = found.group()
+    for match in _TOKEN.finditer(text):
+        token = match.group()
         if token[0] == '"':
-            if not found.group(1):
-                whole = text[: found.end()] + '"'
+            if not match.group(1):
+                whole = text[: match.end()] + '"'
                 break
             continue
         if token in _CLOSER:
@@ -44,7 +47,7 @@ def read_partial(text: str) -> Any:
             closers.pop()
         if len(closers) > MAX_DEPTH:
             return None
-        members = found.start() if token == "," else found.end()
+        members = match.start() if token == "," else match.end()
     end = "".join(reversed(closers))
     for candidate in (whole, text[:members]):
         try:

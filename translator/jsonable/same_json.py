@@ -1,10 +1,13 @@
-"""Whether two values are the same JSON, as a client in JavaScript compares them: `same_json`.
+"""Compares two values as JSON, in the way a JavaScript client does (`same_json`).
 
 Rules:
-- The order of keys does not count. `True` is not `1`, unlike in Python; `1.0` is `1`.
-- Values that are not JSON may be compared too, since a caller may describe a client with anything. Nothing raises.
-- Values that are equal in Python are compared again as bytes, which is fast. They are walked only if the bytes differ:
-  by the order of keys, by `1.0` for `1`, or by `True` for `1`.
+
+- The order of keys does not matter. `True` differs from `1`, unlike in Python, and `1.0` equals `1`.
+- Values that are not JSON may be compared too, because a caller may pass any values as a client's messages or state.
+  Comparing them never raises an exception.
+- If two values are equal in Python, their JSON is compared as bytes, which is fast. If the bytes differ, the values are
+  compared member by member. Equal values can have different bytes because of the order of keys, `1.0` in place of `1`,
+  or `True` in place of `1`.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from orjson import dumps
 
 
 def same_json(left: Any, right: Any) -> bool:
-    """Whether two values are the same JSON. Values that are nested too deeply for Python count as different."""
+    """Whether two values are equal as JSON. Values that are nested too deeply for Python count as different."""
     if left is right:
         return True
     try:
@@ -25,9 +28,9 @@ def same_json(left: Any, right: Any) -> bool:
             if dumps(left) == dumps(right):
                 return True
         except (TypeError, ValueError):
-            pass  # not JSON: the walk compares it
+            pass  # the values are not JSON, so `_same` compares them member by member
         return _same(left, right)
-    except Exception:  # a value's own `==` may raise anything, RecursionError included
+    except Exception:  # a value's own `==` may raise any exception, and deep nesting raises RecursionError
         return False
 
 

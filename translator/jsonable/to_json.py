@@ -1,9 +1,10 @@
-"""Any Python value as JSON: the one place where what is not JSON is made JSON.
+"""Converts any Python value to JSON. No other module converts values to JSON.
 
-Nothing here raises, whatever the value is, and nothing depends on memory addresses, hash order or a clock: equal values
-give equal bytes. The forms are those that LangGraph Platform sends, so that a graph looks the same here and there. For
-a value that the platform sends as null, or fails at, a short text names the class. A value that cannot be read is also
-logged, by the function in `WARN`. What a channel, a message or an event is, is not known here.
+No function here raises an exception, whatever the value is. Equal values give equal bytes, because no result depends on
+memory addresses, hash order or a clock. Values are converted as LangGraph Platform converts them, so that a graph gives
+the same JSON locally and on the platform. A value that the platform sends as null, or fails to send, becomes a short
+text with the name of its class. If a value cannot be read, the function in `WARN` logs the failure. This module knows
+nothing about channels, messages and events.
 
 ==========================================  ======================================================================
 a value                                     its JSON
@@ -34,14 +35,16 @@ a container inside itself                   "<cycle>"
 containers nested deeper than `MAX_DEPTH`   "<too deep>"
 ==========================================  ======================================================================
 
-Keys become text: a str stays, True becomes "true", None "null", 1 "1", and any other key its JSON (without the quotes
-if that is a string). If two keys of a mapping become the same text, the last one counts, and a line is logged. A key
-"__proto__" stays, since JSON and the client keep it as data; only the paths of patches avoid it.
+Keys become text. A str stays unchanged, True becomes "true", None becomes "null", and 1 becomes "1". Any other key
+becomes its JSON, without the quotes if the JSON is a string. If two keys of a mapping become the same text, the value
+of the last key is used, and a line is logged. The key "__proto__" is kept, because JSON and the client treat it as
+data. Only patch paths avoid it.
 
-How it works: orjson does all the work in C, and calls `_converted` for what it does not know. What orjson refuses (odd
-keys, large integers, surrogates, cycles, depth) is walked in Python with the same `_converted`: that is slower, and
-gives the same JSON. An `orjson.Fragment`, and an object of endless width, are not checked. Wherever possible the class
-is looked at and not the instance, because an instance may answer to any name, as proxies and mocks do.
+Most values are converted by orjson in C, which calls `_converted` for types that it does not know. If orjson refuses a
+value because of its keys, large integers, surrogates, cycles or depth, the value is converted member by member in
+Python, also with `_converted`. This path is slower but gives the same JSON. An `orjson.Fragment` is not checked, and
+neither is an object with infinitely many members. Wherever possible, the class is examined instead of the instance,
+because instances such as proxies and mocks may return an attribute for any name.
 """
 
 from __future__ import annotations
@@ -74,21 +77,22 @@ def _logged(what: str, error: Exception | None = None) -> None:
 
 
 WARN: Final[ContextVar[Callable[[str, Exception | None], None]]] = ContextVar("WARN", default=_logged)
-"""Takes what is wrong with a value, and the error; it may be called for every such value. Set during calls that know
-their run; else this module logs."""
+"""The function that is called for a value that cannot be converted faithfully. Its arguments are a description of the
+problem, and the exception or None. A different function is set while a run is being translated; the default function
+logs a warning."""
 
 MAX_DEPTH: Final = 240
-"""The most containers that a value may be nested in. orjson writes 254 levels, and the event and the patch around the
-value need some of them."""
+"""The maximum number of containers that may be nested in each other. orjson can write 254 levels, and the event and the
+patch around the value need some of these."""
 
 _MARGIN: Final = 254 - MAX_DEPTH
 _SAFE_INTEGER: Final = 2**53 - 1
-_LONGEST_DECIMAL_BITS: Final = 4096  # CPython refuses to write integers of more than 4300 digits
+_LONGEST_DECIMAL_BITS: Final = 4096  # CPython refuses to write integers with more than 4300 digits
 _CYCLE: Final = "<cycle>"
 _TOO_DEEP: Final = "<too deep>"
-_MOST_FORMS: Final = 8  # an Enum of a pydantic root model of a numpy scalar has three forms before JSON; more is a loop
-_RETRIED: Final = 3  # levels of a refused value whose parts orjson is given again: most parts are ordinary
-_REFUSED: Final = (TypeError, ValueError, RecursionError)  # orjson's own errors are the first two
+_MOST_FORMS: Final = 8  # an Enum of a pydantic root model with a numpy scalar needs 3 steps; more than 8 is a loop
+_RETRIED: Final = 3  # if orjson refuses a value, orjson is tried on the parts of this many levels
+_REFUSED: Final = (TypeError, ValueError, RecursionError)  # orjson itself raises only the first two
 _BASIC: Final = frozenset({str, int, float, bool, type(None)})
 _KNOWN: Final = _BASIC | {dict, list, tuple, set, frozenset}
 _OPTIONS: Final = (
@@ -111,7 +115,7 @@ _AS_TEXT: Final = (
 
 
 class Frozen(NamedTuple):
-    """A value as it was when it was frozen. It shares nothing with the value."""
+    """A value's JSON at the time when the value was frozen. The JSON shares no list or dict with the value."""
 
     data: bytes
     """Compact JSON; `orjson.loads(data) == json`."""
@@ -120,17 +124,18 @@ class Frozen(NamedTuple):
 
 
 def to_json(value: Any) -> Any:
-    """Any value as dicts with str keys, lists, str, int, float, bool and None. Never raises.
+    """Converts any value to dicts with str keys, lists, str, int, float, bool and None. Never raises an exception.
 
-    Models, dataclasses and messages become objects of their fields, sets sorted arrays, dates and UUIDs text, integers
-    beyond 2**53 - 1 text, NaN null. What has no such form becomes a short text that names its class. The module's
-    docstring has the whole table.
+    Models, dataclasses and messages become objects with their fields, and sets become sorted arrays. Dates, UUIDs and
+    integers beyond 2**53 - 1 become text, and NaN becomes null. A value of an unknown type becomes a short text with
+    the name of its class. The module docstring contains the complete table.
     """
     return freeze(value).json
 
 
 def to_json_each(values: list[Any]) -> list[Any]:
-    """`to_json` of many containers in one call: the call is most of what a small one costs."""
+    """Returns the result of `to_json` for each of many containers. Converting them in one orjson call is faster,
+    because for a small container the call itself is most of the cost."""
     try:
         converted: list[Any] = orjson.loads(_dumps(values))
     except _REFUSED:
@@ -139,7 +144,8 @@ def to_json_each(values: list[Any]) -> list[Any]:
 
 
 def freeze(value: Any) -> Frozen:
-    """The JSON of any value, as bytes and as a copy; see the module's table. Never raises."""
+    """Converts any value to JSON, both as bytes and as Python values. See the table in the module docstring. Never
+    raises an exception."""
     if type(value) in _BASIC:
         basic = _basic(value)
         return Frozen(orjson.dumps(basic), basic)
@@ -152,7 +158,7 @@ def freeze(value: Any) -> Frozen:
 
 
 def json_bytes(value: Any) -> bytes:
-    """`freeze(value).data`, without the copy."""
+    """Returns `freeze(value).data` without making the Python values."""
     try:
         return _dumps(value)
     except _REFUSED:
@@ -160,7 +166,8 @@ def json_bytes(value: Any) -> bytes:
 
 
 def json_bytes_unlogged(value: Any) -> bytes:
-    """`json_bytes` of what is compared and not sent: an unreadable value costs no log line."""
+    """Like `json_bytes`, but does not log unreadable values. Intended for values that are only compared and not
+    sent."""
     before = WARN.set(lambda what, error: None)
     try:
         return json_bytes(value)
@@ -169,17 +176,17 @@ def json_bytes_unlogged(value: Any) -> bytes:
 
 
 def nesting(value: Any) -> int:
-    """How many containers of a JSON value are nested in each other."""
+    """Returns the depth of a JSON value, which is the number of containers that are nested in each other."""
     depth, level = 0, [value]
-    while containers := [item for item in level if isinstance(item, dict | list)]:
+    while containers := [item for item in level if isinstance(item, (dict, list))]:
         depth += 1
         level = [inner for item in containers for inner in (item.values() if isinstance(item, dict) else item)]
     return depth
 
 
 def to_text(value: Any) -> str:
-    """A str without lone surrogates, which UTF-8 has no form for. A value that is not a str becomes its JSON, a string
-    without the quotes. Never raises."""
+    """Returns a str without lone surrogates, because UTF-8 cannot encode them. A value that is not a str becomes its
+    JSON, without the quotes if the JSON is a string. Never raises an exception."""
     if type(value) is not str:
         value = to_json(value)
         return value if type(value) is str else orjson.dumps(value).decode()
@@ -193,12 +200,12 @@ def to_text(value: Any) -> str:
 
 
 def _dumps(value: Any, depth: int = 0) -> bytes:
-    """The JSON of a value at `depth` within another, by orjson.
+    """Writes a value as JSON with orjson. `depth` is the number of containers around the value.
 
-    The value is wrapped in so many lists that orjson itself refuses what is nested more deeply than `MAX_DEPTH`.
+    The value is wrapped in extra lists. They make orjson refuse a value that is nested more deeply than `MAX_DEPTH`.
     """
     if type(value) is dict and not depth and _BASIC.issuperset(map(type, value.values())):
-        return orjson.dumps(value, option=_OPTIONS)  # not nested at all
+        return orjson.dumps(value, option=_OPTIONS)  # a flat dict
     for _ in range(depth):
         value = [value]
     around = [[[[[[[[[[[[[[value]]]]]]]]]]]]]]  # `_MARGIN` lists
@@ -210,13 +217,14 @@ def _known_to_orjson(value: Any) -> Any:
     form = _converted(value)
     if type(form) is set or type(form) is frozenset:
         if not all(type(element) in _BASIC for element in form):
-            raise TypeError  # its elements have to be made JSON before they can be sorted: walked
+            raise TypeError  # the elements must be converted before they are sorted; `_walk` does both
         return sorted(form, key=orjson.dumps)
     return form
 
 
 def _converted(value: Any) -> Any:
-    """A value of a type in `_KNOWN` in place of one that is not. What is inside may still be anything."""
+    """Converts a value of an unknown type to a value of a type in `_KNOWN`. The result may still contain values of any
+    type."""
     form, raised = value, None
     try:
         for _ in range(_MOST_FORMS):
@@ -229,7 +237,7 @@ def _converted(value: Any) -> Any:
 
 
 def _unreadable(value: Any, error: Exception | None) -> str:
-    """The text for a value that cannot be read."""
+    """Returns the text that replaces an unreadable value, and calls the function in `WARN`."""
     text = f"<{_class_name(type(value))}: cannot be read>"
     WARN.get()(f"A value cannot be read and is replaced by {text!r}", error)
     return text
@@ -246,7 +254,7 @@ def _walk(value: Any, above: set[int], depth: int) -> Any:
         return _TOO_DEEP
     if 0 < depth <= _RETRIED:
         try:
-            return orjson.loads(_dumps(value, depth))  # no cycle through `above` either, or orjson had refused
+            return orjson.loads(_dumps(value, depth))  # orjson also refuses a cycle through a container in `above`
         except _REFUSED:
             pass
     above.add(id(value))
@@ -255,9 +263,9 @@ def _walk(value: Any, above: set[int], depth: int) -> Any:
             return _object(form, above, depth + 1)
         elements = []
         for element in form:
-            elements.append(_walk(element, above, depth + 1))  # noqa: PERF401 (a comprehension is one frame more)
+            elements.append(_walk(element, above, depth + 1))  # noqa: PERF401 (a comprehension needs one more stack frame)
         return elements if kind is list or kind is tuple else sorted(elements, key=orjson.dumps)
-    except Exception as error:  # another thread has changed it meanwhile, or the stack is full
+    except Exception as error:  # another thread has changed the value, or the stack is full
         return _unreadable(value, error)
     finally:
         above.discard(id(value))
@@ -280,14 +288,15 @@ def _object(value: dict[Any, Any], above: set[int], depth: int) -> dict[str, Any
         name = to_text(key) if type(key) is str else _walk(key, above, depth)
         named[name if type(name) is str else orjson.dumps(name).decode()] = _walk(inner, above, depth)
     if len(named) < len(value):
-        WARN.get()("Keys of an object are the same text, and the last one counts", None)
+        WARN.get()("Several keys of an object become the same text, so only the last value is kept", None)
     return named
 
 
 def _step(value: Any) -> Any:
-    """`value` in a form nearer to JSON: a basic value, a dict, list, tuple or set, or an object to be converted again.
+    """Converts `value` one step closer to JSON. The result is a basic value, a dict, list, tuple or set, or another
+    object that has to be converted again.
 
-    Raises what the object raises when it is read.
+    An exception that is raised while the object is being read is passed on.
     """
     for kinds, form in _FORMS:
         if isinstance(value, kinds):
@@ -297,7 +306,7 @@ def _step(value: Any) -> Any:
     if described is not None:
         names = [field.name for field in described]
         return {name: getattr(value, name) for name in names if not name.startswith("_") and hasattr(value, name)}
-    for name in ("model_dump", "dict", "tolist"):  # pydantic 2 and 1, and what imitates them; numpy and tensors
+    for name in ("model_dump", "dict", "tolist"):  # pydantic 2 and 1 and similar classes; numpy arrays and tensors
         read = getattr(cls, name, None)
         if callable(read):
             return read(value)

@@ -1,4 +1,6 @@
-"""Messages while they stream: which model call a chunk belongs to, who may see it, and the events of its blocks.
+"""Translates messages while they stream. The modules find the model call that a chunk belongs to, decide whether the
+chunk is visible, and make the events for its content blocks.
 
-Imports everything below it; `run` and `checkpoint` stand beside it, and only `procedures.py` calls all three.
+This package may import any package below it. The packages `messages`, `run` and `checkpoint` do not import each other;
+`procedures.py` calls all three.
 """

@@ -1,26 +1,29 @@
-"""What one content block of a model call becomes: text, tool call, reasoning and other events. `model_calls.py` says
-which call a block belongs to, and `visibility.py` whether it is emitted.
+"""Makes the events for the content blocks of a model call: text, tool calls, reasoning and others. `model_calls.py`
+finds the model call that a block belongs to, and `visibility.py` decides whether the model call is visible.
 
-Rules
+Rules:
 
-1. Each model call is one message, with one id while it streams. Its text and its tool calls are open until the call
-   ends. A tool call that the provider runs is open until its result comes. Reasoning is open until text, a tool call or
-   other reasoning comes.
-2. The id is fixed when the first block that may be emitted comes. If the client already has a message with that id, the
-   message is removed: the checkpoint will bring the new one in its place. If another call is still streaming a message
-   with that id, that call is suppressed.
-3. The client does not let one agent reopen what another one opened
+1. Each model call produces one message, whose id does not change while it streams. The text and the tool calls stay
+   open until the model call ends. A tool call that the provider runs stays open until its result arrives. Reasoning
+   stays open until a text, a tool call or other reasoning begins.
+2. The id is fixed as soon as a block arrives that may be emitted. If the client already has a message with that id, the
+   old message is removed, because a stored message with the same id would replace it anyway. If another model call is
+   still streaming a message with that id, the rest of that other message is not emitted.
+3. The client does not let one agent reopen an item that another agent opened
    (https://github.com/ag-ui-protocol/ag-ui/blob/main/sdks/typescript/packages/client/src/verify/verify.ts). If a
-   subagent's message has the id of another agent's message, it gets a new id, made with the name of its task. Any other
-   message waits for the checkpoint.
-4. Media, and results of tools that the provider runs, become messages of their own, emitted as they come. Citations and
-   an abnormal finish reason come with the end of the text. If the message has an id but no text, its text is opened for
-   them.
+   subagent's message has the same id as another agent's message, the subagent's message gets a new id, which contains
+   the name of the subagent's task. If a message of the run itself has the same id as a subagent's message, it is not
+   emitted until the values contain it.
+4. Media, and results of tools that the provider runs, become separate messages, because the content of an AG-UI
+   assistant message can only be text (https://docs.ag-ui.com/concepts/messages). These messages are emitted as they
+   arrive. Citations and an abnormal finish reason are emitted with the end of the text. If the message has an id but no
+   open text, an empty text is opened for them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 from ..client.view import ClientView
@@ -31,6 +34,7 @@ from ..jsonable.to_json import to_text
 from ..ledger import Ledger
 from ..losses import Losses, Reason
 from ..options import Options
+from ..snapshots import Snapshots
 from ..wire import events, ids
 from ..wire.events import Event
 from . import tool_calls
@@ -40,7 +44,7 @@ from .tool_calls import ToolCall
 
 
 class BlockEvents:
-    """The events of the content blocks of model calls, and those that close a call's message."""
+    """Makes the events for the content blocks of model calls, and the events that close the message of a model call."""
 
     def __init__(
         self,
@@ -48,50 +52,41 @@ class BlockEvents:
         options: Options,
         ledger: Ledger,
         predictions: Predictions,
+        snapshots: Snapshots,
         losses: Losses,
-        remove: Callable[[str], Iterator[Event]],
     ) -> None:
-        """`remove` yields the events that make the client drop a message, if the client can be made to."""
         self._view = view
         self._options = options
         self._ledger = ledger
         self._predictions = predictions
         self._losses = losses
-        self._remove = remove
+        self._snapshots = snapshots
 
-    def on_block(self, call: ModelCall, block: Block) -> Iterator[Event]:
-        """The events of one content block."""
-        record = call.record
+    def on_block(self, call: ModelCall, block: Block) -> Iterable[Event]:
+        """Returns the events for one content block."""
         if isinstance(block, Text):
-            call.has_text = True
-            if call.hides_text and not call.hidden_text and not record.is_suppressed:
-                why = Reason.MARKED if is_hidden(call.metadata, "messages") else Reason.STRUCTURED
-                self._losses.drop("text of the message", call.message_id, why)
-            text = call.released(to_text(block.text))
-            if text and not record.is_suppressed:
-                yield from call.reasoning.end(self._view.open_spans)
-                yield from self._text(call, text)
-        elif isinstance(block, ToolCallBlock):
-            yield from self._tool_call(call, block)
-        elif record.is_suppressed:
-            return
-        elif isinstance(block, Reasoning | Encrypted):
-            if self._options.reasoning and not call.hides_reasoning:
-                yield from self._reasoning(call, block)
-            else:
-                why = Reason.MARKED if self._options.reasoning else Reason.OPTION
-                self._losses.drop("reasoning of the message", call.message_id, why)
-        elif isinstance(block, ServerResult):
-            yield from self._server_result(call, block)
-        elif isinstance(block, Media):
-            yield from self._media(call, block)
-        elif isinstance(block, Citation):
+            return self._answer(call, to_text(block.text))
+        if isinstance(block, ToolCallBlock):
+            return self._tool_call(call, block)
+        if call.record.is_suppressed:
+            return ()
+        if isinstance(block, (Reasoning, Encrypted)):
+            return self._reasoning(call, block)
+        if isinstance(block, ServerResult):
+            return self._server_result(call, block)
+        if isinstance(block, Media):
+            return self._media(call, block)
+        if isinstance(block, Signature):
+            return self._signature(call, block)
+        if isinstance(block, Citation):
             call.citations.append(block.citation)
-        elif isinstance(block, Signature):
-            yield from self._signature(call, block)
+        else:
+            self._losses.drop("content block", block.kind, Reason.UNKNOWN_BLOCK)
+        return ()
 
     def prepare(self, call: ModelCall, last: Block | None) -> None:
-        """Decides what the next chunk of the call may append to. `last`: the last block of this one."""
+        """Prepares the shorter path: sets the events for the next chunk of the model call if that chunk may simply
+        append to an open text or tool call. `last`: the last block of the current chunk."""
         view, message_id, tag = self._view, call.record.id, call.record.owner.tag
         if call.record.is_suppressed or message_id is None or not call.reasoning.is_closed(view.open_spans):
             return
@@ -99,12 +94,12 @@ class BlockEvents:
             call.next_text = events.text_content(message_id, "", tag)
         if isinstance(last, ToolCallBlock) and (tool := call.tools.at(last.index)) is not None:
             is_begun = tool.is_emitted and tool.size > 0 and tool.emitted_id in view.open_calls
-            if is_begun and not (call.record.owner.writes_state and self._predictions.predicts(tool)):
+            if is_begun and tool.emitted_id not in self._predictions:
                 call.next_arguments, call.next_index = events.tool_args(tool.emitted_id, "", tag), last.index
 
     def close(self, call: ModelCall) -> Iterator[Event]:
-        """Closes what the client has open of the call's message. A suppressed message has nothing open: if something is
-        open under its id, it belongs to another message."""
+        """Yields the events that close all open items of a model call's message. A suppressed message has no open
+        items. If an item with the same id is open, that item belongs to another message."""
         view, tag, message_id = self._view, call.record.owner.tag, call.record.id
         call.next_text = call.next_arguments = None
         if call.record.is_suppressed:
@@ -115,9 +110,6 @@ class BlockEvents:
         for tool in call.tools.calls:
             if not tool.has_begun:
                 self._losses.drop("tool call", tool.emitted_id, Reason.NO_NAME)
-        for tool in call.tools.calls if call.record.owner.writes_state else ():
-            if tool.is_emitted and tool.emitted_id in view.open_calls:
-                yield from self._predictions.on_end(tool)
         yield from tool_calls.ends(call.tools, tag, view.open_calls)
         metadata: dict[str, Any] = {"finishReason": call.finish} if call.finish else {}
         if call.citations:
@@ -131,14 +123,16 @@ class BlockEvents:
             yield events.text_end(message_id, metadata, tag)
 
     def close_as_stored(self, call: ModelCall) -> Iterator[Event]:
-        """Closes a call whose message a checkpoint has whole. The client gets the rest from the checkpoint."""
+        """Yields the events that close a message which a checkpoint contains in full. The rest of the message is not
+        streamed, because the checkpoint adds it."""
         for tool in call.tools.calls:
             tool.is_superseded = True
         yield from self.close(call)
         self._ledger.suppress(call.record, Reason.STORED)
 
     def _id(self, call: ModelCall) -> Iterator[Event]:
-        """Fixes the id of the call's message, or suppresses it (rules 2 and 3)."""
+        """Fixes the id of the message, or suppresses the message (rules 2 and 3). Yields the events that free the id,
+        if another message has it."""
         ledger, record, view = self._ledger, call.record, self._view
         if record.id is not None:
             return
@@ -155,11 +149,22 @@ class BlockEvents:
             yield from self.close(other.call)
             ledger.suppress(other, Reason.SUPERSEDED)
         if view.has(message_id):
-            yield from self._remove(message_id)
+            yield from self._snapshots.without(message_id)
             if view.has(message_id):
                 ledger.suppress(record, Reason.ON_CLIENT)
                 return
         ledger.emit(record, message_id)
+
+    def _answer(self, call: ModelCall, text: str) -> Iterable[Event]:
+        call.has_text = True
+        is_suppressed = call.record.is_suppressed
+        if call.hides_text and not call.hidden_text and not is_suppressed:
+            why = Reason.MARKED if is_hidden(call.metadata, "messages") else Reason.STRUCTURED
+            self._losses.drop("text of the message", call.message_id, why)
+        text = call.released(text)
+        if not text or is_suppressed:
+            return ()
+        return chain(call.reasoning.end(self._view.open_spans), self._text(call, text))
 
     def _text(self, call: ModelCall, text: str) -> Iterator[Event]:
         yield from self._id(call)
@@ -172,11 +177,15 @@ class BlockEvents:
             yield events.text_content(message_id, text, tag)
 
     def _reasoning(self, call: ModelCall, block: Reasoning | Encrypted) -> Iterator[Event]:
+        if call.hides_reasoning or not self._options.reasoning:
+            why = Reason.MARKED if self._options.reasoning else Reason.OPTION
+            self._losses.drop("reasoning of the message", call.message_id, why)
+            return
         yield from self._id(call)
         record, ledger, view = call.record, self._ledger, self._view
         if record.id is not None:
             yield from call.reasoning.add(
-                block, record.id, view.has, view.open_spans, lambda block_id: ledger.emit_beside(record, block_id)
+                block, record.id, view.has, view.open_spans, lambda block_id: ledger.emit_companion(record, block_id)
             )
 
     def _tool_call(self, call: ModelCall, block: ToolCallBlock) -> Iterator[Event]:
@@ -191,12 +200,12 @@ class BlockEvents:
         )
         if made and not (record.is_suppressed or call.hides_calls):
             yield from call.reasoning.end(view.open_spans)
-            if call.name and message_id not in view.open_texts:  # only the event that opens a text carries a name
+            if call.name and message_id not in view.open_texts:  # only the event that opens a text has a name
                 yield from self._text(call, "")
-            yield from self._predictions.on_fragment(tool, made) if record.owner.writes_state else made
+            yield from made
 
     def _emits(self, call: ModelCall, tool: ToolCall) -> bool:
-        """Decides whether a tool call is emitted, and chooses its id."""
+        """Decides whether a tool call is emitted. If it is, this method chooses the id and starts the predictions."""
         why = call.record.reason
         if why is None and call.hides_calls:
             why = Reason.MARKED
@@ -206,6 +215,8 @@ class BlockEvents:
             emitted_id = self._ledger.calls.emit(tool.emitted_id, call.message_id, call.record.owner)
             if emitted_id is not None:
                 tool.emitted_id = emitted_id
+                if call.writes_state:
+                    self._predictions.watch(emitted_id, tool.name)
                 return True
             why = Reason.ID_TAKEN
         self._losses.drop("tool call", tool.emitted_id, why)
@@ -224,7 +235,7 @@ class BlockEvents:
             return
         if call_id in view.open_calls:
             yield events.tool_end(call_id, tag)
-        self._ledger.emit_beside(call.record, result_id)
+        self._ledger.emit_companion(call.record, result_id)
         answer = ServerResult(call_id, block.content, block.error)
         yield from as_events(result_message(call.message_id, answer, self._options), tag) or ()
 
@@ -235,7 +246,7 @@ class BlockEvents:
         if call.record.is_suppressed:  # `_id` has just suppressed it
             self._losses.drop("media", media_id, call.record.reason or Reason.HIDDEN)
         elif not self._view.has(media_id):
-            self._ledger.emit_beside(call.record, media_id)
+            self._ledger.emit_companion(call.record, media_id)
             yield events.activity_snapshot(media_id, "media", block.part, call.record.owner.tag)
 
     def _signature(self, call: ModelCall, block: Signature) -> Iterator[Event]:

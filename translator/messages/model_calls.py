@@ -1,29 +1,34 @@
-"""Which model call a chunk belongs to, and under which id its message is emitted. Emits nothing.
+"""Finds the model call that a chunk belongs to, and chooses the id under which the message is emitted. This module
+emits no events.
 
-The id of a chunk may differ from the id of its message in the checkpoint, and the chunks of one call may have different
-ids. A *run id* is made by LangChain and begins with `lc_run--`
-(https://github.com/langchain-ai/langchain/blob/master/libs/core/langchain_core/language_models/chat_models.py); any
-other id is a *provider id*. This was measured on langgraph 1.0 to 1.2:
+The id of a chunk may differ from the id of its message in the checkpoint, and the chunks of one model call may have
+different ids. LangChain makes a *run id*, which begins with `lc_run--`
+(https://github.com/langchain-ai/langchain/blob/master/libs/core/langchain_core/language_models/chat_models.py). Any
+other id is a *provider id*. LangChain prefers a provider id when it merges chunks (`add_ai_message_chunks` in
+https://github.com/langchain-ai/langchain/blob/master/libs/core/langchain_core/messages/ai.py). With LangGraph 1.0 to
+1.2, the ids are these:
 
-- ordinary adapters: every chunk has the run id, and so has the checkpoint;
-- a provider id on every chunk but the last, which is empty: the checkpoint has the provider id;
-- OpenAI's Responses API: an empty first chunk has the provider id, and the rest have the run id; the checkpoint has the
-  provider id. In the API's older output format the provider id comes in the middle;
-- provider ids that change: the checkpoint has the first one;
-- a model that calls its callbacks itself: every chunk has another uuid.
+- Most adapters: all chunks and the stored message have the run id.
+- Adapters that set a provider id on every chunk except an empty last one: the stored message has the provider id.
+- OpenAI's Responses API: an empty first chunk has the provider id, all other chunks have the run id, and the stored
+  message has the provider id. In the older output format, it is a chunk in the middle that has the provider id.
+- Adapters whose provider id changes between chunks: the stored message has the first one.
+- Models that call LangChain's callbacks themselves: every chunk has a different UUID.
 
 Rules:
 
-1. If a call of the same task has not ended and has had a chunk with the same id, a chunk belongs to that call (but see
-   rule 2).
-2. In a local graph, all chunks of one call carry the same metadata *object*, and that object decides. Run ids are
-   unique, so for them it does not matter. (If someone copies the metadata on the way, only run ids tell calls apart.)
-3. Otherwise (a platform's JSON), a new run id continues a call that has had only an empty chunk with a provider id, and
-   a new provider id is another name for a call that has only a run id, if the task has just one such call. Anything
-   else is a new call. If that is wrong, the `values` of the root graph correct it.
-4. A message is emitted under the provider id if that is known when its first content block comes, and otherwise under
-   the run id.
-5. A call that has ended takes no more chunks: if its id comes again, it is another call.
+1. If a model call of the same task has not ended and one of its chunks had the same id, the chunk belongs to that model
+   call (but see rule 2).
+2. In a local graph, all chunks of one model call carry the same metadata *object*, which identifies the model call. A
+   run id is unique, so it identifies the model call as well. If a wrapper of the stream copies the metadata, only run
+   ids can tell model calls apart.
+3. In a platform's JSON, a chunk with a new run id continues a model call that has received nothing except empty chunks
+   with a provider id. A chunk with a new provider id continues a model call that has only a run id so far. Either rule
+   applies only if exactly one model call of the task fits. Any other chunk begins a new model call. If that guess is
+   wrong, the `values` of the root graph correct the messages.
+4. A message is emitted under its provider id if that id is known when the first content block that may be emitted
+   arrives. Otherwise the message is emitted under its run id.
+5. A model call that has ended takes no more chunks: a later chunk with its id belongs to another model call.
 """
 
 from __future__ import annotations
@@ -42,17 +47,19 @@ from .reasoning import ReasoningEvents
 from .tool_calls import ToolCalls
 
 _BEGIN: Final = frozenset({"TEXT_MESSAGE_START", "REASONING_MESSAGE_START", "TOOL_CALL_START", "ACTIVITY_SNAPSHOT"})
-"""The events that begin a message or a tool call, and whose metadata becomes that of the item."""
+"""The events that begin a message or a tool call. The metadata of such an event becomes the metadata of the message or
+the tool call."""
 _RUN_IDS: Final = ("lc_run--", "run--", "lc_")
 
 
 def is_run_id(message_id: str) -> bool:
-    """Whether LangChain made `message_id` from the run of the model call. Otherwise the provider made it."""
+    """Whether LangChain made `message_id` from the run of the model call. If not, the provider made the id."""
     return message_id.startswith(_RUN_IDS)
 
 
 class ModelCall:
-    """One call of a chat model while it streams. The ledger's `record` has the facts about its message."""
+    """One call to a chat model while its answer streams. The facts about the message are in `record`, which belongs to
+    the ledger."""
 
     __slots__ = (
         "citations",
@@ -74,54 +81,59 @@ class ModelCall:
         "record",
         "task",
         "tools",
+        "writes_state",
     )
 
     def __init__(self, task: str, metadata: Mapping[str, Any], owner: Owner, parent_call: str | None) -> None:
         self.task = task
-        """The task that made the call (`langgraph_checkpoint_ns`)."""
+        """The task that made the model call (`langgraph_checkpoint_ns`)."""
         self.metadata = metadata
         name = metadata.get("lc_agent_name")
         self.name = name if isinstance(name, str) and name else None
         self.record = Record(owner, self)
         self.parent_call = parent_call
-        """The id of the tool call that this call is shown as a part of, as the client knows it."""
+        """The id, at the client, of the tool call under which this model call is displayed; None if the model call is
+        displayed on its own."""
         self.hides_text = self.hides_reasoning = is_hidden(metadata, "messages")
         self.hides_calls = is_hidden(metadata, "tool-calls")
         self.prefix: JsonPrefix | None = None
-        """Reads the text while it may be structured output and is therefore held; None if the text is not held, or no
-        longer."""
+        """Checks whether the text may still be structured output, in which case the text is held; None if the text is
+        not held, or no longer held."""
+        self.writes_state = False
+        """Whether state that is predicted from its tool calls belongs to the run's state."""
         self.has_text = False
-        """Whether a chunk had text, emitted or not."""
+        """Whether a chunk had text, even if the text was not emitted."""
         self.hidden_text: list[str] = []
-        """The text that has not been emitted although the call is visible."""
+        """The pieces of text that have not been emitted although the model call is visible."""
         self.reasoning = ReasoningEvents(owner.tag)
         self.tools = ToolCalls()
         self.citations: list[Any] = []
         self.media = 0
         """The number of media blocks so far."""
         self.next_text: Event | None = None
-        """The event, without its delta, for a chunk that only has more text; None if the shorter path must not be
-        taken."""
+        """The event for a chunk that adds only text, with an empty delta. None if such a chunk must not take the
+        shorter path."""
         self.next_arguments: Event | None = None
-        """The same for a chunk that only has more arguments of the tool call at `next_index`."""
+        """The event for a chunk that adds only arguments to the tool call at `next_index`, with an empty delta. None if
+        such a chunk must not take the shorter path."""
         self.next_index: Key = None
         self.finish: str | None = None
-        """The finish reason, if it is not an ordinary one and has not been emitted."""
+        """The finish reason, if it is abnormal and has not been emitted yet."""
 
     @property
     def message_id(self) -> str:
-        """The id that the message is emitted under, or would be now (rule 4)."""
+        """The id under which the message is emitted, or would be emitted now (rule 4)."""
         record = self.record
         return record.id or record.provider_id or record.run_id or self.task
 
     @property
     def withholds_text(self) -> bool:
-        """Whether its text is not emitted, or not yet."""
+        """Whether the text is hidden, or is being held."""
         return self.hides_text or (self.prefix is not None and bool(self.hidden_text))
 
     def released(self, text: str) -> str:
-        """The text to emit when `text` comes: `text` itself; nothing, while the call's text is withheld; or everything
-        that was held, if `text` cannot continue JSON."""
+        """Returns the text to emit when `text` arrives: `text` itself if no text is withheld, an empty string while the
+        text is withheld, or all the held text as soon as it can no longer be JSON."""
         if self.hides_text or self.prefix is not None:
             self.hidden_text.append(text)
         if self.hides_text or (self.prefix is not None and self.prefix.continues(text)):
@@ -132,7 +144,8 @@ class ModelCall:
         return text
 
     def part_of_tool(self, made: Iterable[Event]) -> Iterable[Event]:
-        """The events of the call. Those that begin an item name the tool call that the item is shown as a part of."""
+        """Returns these events of the model call. If the model call is displayed under a tool call, the id of that tool
+        call is added to each event that begins an item."""
         return made if self.parent_call is None else map(self._with_parent, made)
 
     def _with_parent(self, event: Event) -> Event:
@@ -142,12 +155,13 @@ class ModelCall:
 
     @property
     def has_begun(self) -> bool:
-        """Whether a chunk had text, or other content that fixes the id."""
+        """Whether a chunk has contained text, or other content that fixed the id of the message."""
         return self.has_text or self.record.id is not None
 
     def text(self, view: ClientView) -> str:
-        """The text of the call so far: what is withheld, or what the client has under its id. Empty if the client does
-        not have the message, for example because the call was suppressed before anything was emitted."""
+        """The text of the model call so far. This is the withheld text, or otherwise the text of the client's message.
+        It is empty if the client does not know the message, for example because the message was suppressed before
+        anything was emitted."""
         if self.withholds_text:
             return "".join(self.hidden_text)
         message = None if self.record.id is None else view.message(self.record.id)
@@ -155,12 +169,13 @@ class ModelCall:
         return content if isinstance(content, str) else ""
 
     def is_of(self, ns: Namespace, node: str) -> bool:
-        """Whether a task of this node of the graph at `ns` made the call."""
+        """Whether the model call was made by this node of the graph at `ns`."""
         path = task_path(ns, self.metadata)
         return path[:-1] == ns and path[-1].partition(":")[0] == node
 
     def begins(self, message: Mapping[str, Any], view: ClientView) -> bool:
-        """Whether an AG-UI message begins with what this call has streamed so far, or equals it."""
+        """Whether an AG-UI message begins with, or equals, the text and the tool calls that this model call has
+        streamed so far."""
         ids = [call["id"] for call in message.get("toolCalls", ())]
         content = message.get("content") or ""
         if not isinstance(content, str) or ids[: len(self.tools.ids)] != self.tools.ids:
@@ -169,41 +184,45 @@ class ModelCall:
 
 
 class ModelCalls:
-    """The model calls since the last reconciliation. A call is found by the metadata of its chunks and by their ids,
-    which the ledger has."""
+    """Finds the model calls of one run by the metadata and the ids of their chunks. A model call that has ended is
+    forgotten when a superstep of the root graph ends."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._by_task: dict[str, list[ModelCall]] = {}
         self._live: list[ModelCall] = []
-        """All calls that have not ended, and perhaps some that have; `unfinished` removes those."""
+        """All model calls that have not ended. The list may also contain model calls that have ended, until
+        `unfinished` removes them."""
 
     def __iter__(self) -> Iterator[ModelCall]:
         return (call for calls in self._by_task.values() for call in calls)
 
     def of_chunk(self, message_id: str, metadata: Mapping[str, Any], *, live: bool) -> ModelCall | None:
-        """The call that a chunk continues, or None if it begins one. The call takes the id.
+        """Returns the model call that a chunk continues, and records the id of the chunk for that model call. Returns
+        None if the chunk begins a model call.
 
-        `live`: the chunk is an object of this process, so its metadata object identifies the call.
+        `live`: whether the chunk is a local message object, so that its metadata object identifies the model call.
         """
         task = task_of(metadata)
         record = self._ledger.of_stream_id(task, message_id)
         call = None if record is None else record.call
-        is_certain = not live or is_run_id(message_id)
-        if not isinstance(call, ModelCall) or not (is_certain or call.metadata is metadata):
-            call = self._continued(task, message_id, metadata, live)
-        if call is not None:
-            self.take_id(call, message_id)
-        return call
+        if isinstance(call, ModelCall):
+            is_certain = not live or is_run_id(message_id)
+            if is_certain or call.metadata is metadata:
+                return call
+        continued = self._continued(task, message_id, metadata, live)
+        if continued is not None:
+            self.take_id(continued, message_id)
+        return continued
 
     def take_id(self, call: ModelCall, message_id: str) -> None:
-        """A message of the call has this id."""
+        """Records that a chunk of the model call has this id."""
         self._ledger.take_id(call.record, call.task, message_id, is_run_id=is_run_id(message_id))
 
     def begin(
         self, message_id: str, metadata: Mapping[str, Any], owner: Owner, parent_call: str | None = None
     ) -> ModelCall:
-        """A new call. `parent_call`: the tool call that it is shown as a part of."""
+        """Creates a model call. `parent_call`: the id of the tool call under which the model call is displayed."""
         call = ModelCall(task_of(metadata), metadata, owner, parent_call)
         self._by_task.setdefault(call.task, []).append(call)
         self._live.append(call)
@@ -211,7 +230,8 @@ class ModelCalls:
         return call
 
     def copied(self, task: str, text: str, call_ids: list[str], view: ClientView) -> ModelCall | None:
-        """The only call of `task`, or of a graph that it runs, with exactly this text and these tool calls."""
+        """The model call with exactly this text and these tool calls that was made by `task` or by a graph that the
+        task runs. None if no model call, or more than one, matches."""
         if not (text or call_ids):
             return None
         within = f"{task}|"
@@ -225,18 +245,20 @@ class ModelCalls:
         return same[0] if len(same) == 1 else None
 
     def unfinished(self) -> list[ModelCall]:
-        """The calls that have not ended."""
+        """The model calls that have not ended."""
         self._live = [call for call in self._live if not call.record.has_ended]
         return self._live
 
     def forget(self) -> None:
-        """Forgets the calls that have ended."""
+        """Forgets the model calls that have ended."""
         self._by_task.clear()
         for call in self.unfinished():
             self._by_task.setdefault(call.task, []).append(call)
 
     def _continued(self, task: str, message_id: str, metadata: Mapping[str, Any], live: bool) -> ModelCall | None:
         open_calls = [call for call in self._by_task.get(task, ()) if not call.record.has_ended]
+        if not open_calls:
+            return None
         run_id = is_run_id(message_id)
         if live:
             same = [call for call in open_calls if call.metadata is metadata and not (run_id and call.record.run_id)]
@@ -248,12 +270,12 @@ class ModelCalls:
 
 
 def is_hidden(metadata: Mapping[str, Any], what: str) -> bool:
-    """Whether the metadata of a call asks to hide its `messages` or its `tool-calls`. The keys are those of
-    `ag-ui-langgraph` and of CopilotKit's `copilotkit_customize_config`
+    """Whether the metadata of a model call asks to hide the text (`messages`) or the tool calls (`tool-calls`). The
+    keys are those that `ag-ui-langgraph` and CopilotKit's `copilotkit_customize_config` use
     (https://github.com/CopilotKit/CopilotKit/blob/main/sdk-python/copilotkit/langgraph.py)."""
-    return any(metadata.get(f"{prefix}emit-{what}") is False for prefix in ("", "copilotkit:"))
+    return metadata.get(f"emit-{what}") is False or metadata.get(f"copilotkit:emit-{what}") is False
 
 
 def task_of(metadata: Mapping[str, Any]) -> str:
-    """The task that a message comes from, as LangGraph names it in the message's metadata."""
+    """The task that a message comes from, according to the message's metadata."""
     return str(metadata.get("langgraph_checkpoint_ns", ""))

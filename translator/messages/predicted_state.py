@@ -1,22 +1,29 @@
-"""Tool arguments that will become state, emitted as state while they stream. The true value comes with `values`.
+"""Predicts state from the arguments of tool calls while they stream: `Predictions`. This module makes only the event
+that announces predictions.
+
+`procedures.py` passes every event of such a tool call to this module, which returns the predicted values.
+`checkpoint/state.py` then makes the events for these values. The real values arrive with a `values` part.
 
 Rules:
 
-1. Predictions come from the options and from the metadata of a model call: `predict_state`, as in `ag-ui-langgraph`,
-   and the key that CopilotKit's `copilotkit_customize_config` sets
-   (https://github.com/CopilotKit/CopilotKit/blob/main/sdk-python/copilotkit/langgraph.py). Only calls of the run itself
-   are predicted, because a subagent has its own state (`Owner.writes_state`).
-2. Before a predicted call starts, the custom event `PredictState` names the predictions, once per call. CopilotKit's
-   client then predicts the state itself from the arguments.
-3. The value so far is emitted as `STATE_DELTA` each time the arguments have grown by a half, and once when they are
-   whole. JSON Patch (RFC 6902) cannot append to a string, so the cost of a delta per token would be quadratic.
-4. A predicted value stays until the last call that predicted it is answered. `checkpoint/state.py` says what else ends
-   it.
+1. Predictions come from the options and from the metadata of model calls. Two metadata keys are read: `predict_state`,
+   which `ag-ui-langgraph` uses
+   (https://github.com/ag-ui-protocol/ag-ui/blob/main/integrations/langgraph/python/ag_ui_langgraph/agent.py), and the
+   key that CopilotKit's `copilotkit_customize_config` sets
+   (https://github.com/CopilotKit/CopilotKit/blob/main/sdk-python/copilotkit/langgraph.py). Only tool calls made by the
+   run itself are used, because a subagent has its own state (`Owner.writes_state`).
+2. The custom event `PredictState` precedes the start of such a tool call and lists the predictions for it. CopilotKit's
+   client then predicts the state from the arguments itself.
+3. The value so far is emitted, as a rule as `STATE_DELTA`, each time the arguments have grown by half, and once when
+   they are complete. JSON Patch (RFC 6902) cannot append to a string. Each delta has to repeat the whole value, so one
+   delta per token would make the total size quadratic.
+4. A predicted value stays until the last tool call that predicted it has been answered. `checkpoint/state.py`, rule 5,
+   describes what else ends a prediction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from pydantic import TypeAdapter
@@ -27,7 +34,6 @@ from ..jsonable.to_json import to_json
 from ..options import Options, Prediction
 from ..wire import events
 from ..wire.events import Event
-from .tool_calls import ToolCall
 
 _KEYS: Final = ("predict_state", "copilotkit:emit-intermediate-state")
 _PREDICTION: Final = TypeAdapter(Prediction)
@@ -35,80 +41,94 @@ _FIRST: Final = 16
 _GROWTH: Final = 1.5
 
 
-class Predictions:
-    """The predictions of one run. `view` has the arguments so far, `write` makes the event for a predicted value, and
-    `release` ends predictions."""
+class _Call:
+    """A streaming tool call whose arguments are used to predict state."""
 
-    def __init__(
-        self,
-        view: ClientView,
-        options: Options,
-        write: Callable[[str, Any], Event | None],
-        release: Callable[[Collection[str]], None],
-    ) -> None:
+    __slots__ = ("next", "predictions", "size")
+
+    def __init__(self, predictions: list[Prediction]) -> None:
+        self.predictions = predictions
+        self.size = 0
+        """The number of characters of the arguments so far."""
+        self.next: float = _FIRST
+        """The size at which values are next predicted (rule 3)."""
+
+
+class Predictions:
+    """The predictions of one run. `view`: contains the arguments of each tool call so far."""
+
+    def __init__(self, view: ClientView, options: Options) -> None:
         self._view = view
-        self._options = options
-        self._write = write
-        self._release = release
-        self._predictors: dict[str, str] = {}
-        """By state channel: the last call that predicted it."""
         self._known = list(options.predict_state)
-        self._next: dict[str, float] = {}
+        self._calls: dict[str, _Call] = {}
+        """The streaming tool calls that have predictions, as a mapping from their ids."""
+        self._predictors: dict[str, str] = {}
+        """For each predicted state channel, the id of the last tool call that predicted a value for it."""
+
+    def __contains__(self, call_id: object) -> bool:
+        """Whether a tool call with this id is streaming and has predictions."""
+        return call_id in self._calls
 
     def begin(self, metadata: Mapping[str, Any]) -> None:
-        """A model call began: its metadata may ask for predictions."""
-        requests = [metadata.get(key) for key in _KEYS]
-        for item in (item for items in requests if isinstance(items, list | tuple) for item in items):
-            try:
-                prediction = _PREDICTION.validate_python(item)
-            except Exception:  # not a prediction: nothing in a call's metadata may end a stream
-                continue
-            if prediction not in self._known:
-                self._known.append(prediction)
+        """Reads the predictions that the metadata of a new model call asks for."""
+        for key in _KEYS:
+            requests = metadata.get(key)
+            for item in requests if isinstance(requests, (list, tuple)) else ():
+                try:
+                    prediction = _PREDICTION.validate_python(item)
+                except Exception:  # not a prediction; invalid metadata must not end the stream
+                    continue
+                if prediction not in self._known:
+                    self._known.append(prediction)
 
-    def predicts(self, call: ToolCall) -> bool:
-        """Whether state is predicted from the arguments of a call."""
-        return any(item.tool == call.name for item in self._known)
+    def watch(self, call_id: str, tool: str | None) -> None:
+        """Starts the predictions for a tool call that is about to be emitted under this id, if any predictions apply to
+        its tool."""
+        predictions = [item for item in self._known if item.tool == tool]
+        if predictions:
+            self._calls[call_id] = _Call(predictions)
 
-    def on_fragment(self, call: ToolCall, fragment: list[Event]) -> Iterator[Event]:
-        """The events of a tool call's fragment, and those of the state that is predicted from it."""
-        mine = [item for item in self._known if item.tool == call.name] if self._known else []
-        if mine and fragment[0]["type"] == "TOOL_CALL_START":
-            yield events.custom("PredictState", [_named(item) for item in mine])
-        yield from fragment
-        if mine:
-            yield from self._grown(call, mine)
+    def announced(self, event: Event) -> Event | None:
+        """Returns the event that lists the predictions for a tool call, if `event` starts that tool call (rule 2);
+        otherwise None."""
+        if event["type"] != "TOOL_CALL_START":
+            return None
+        return events.custom("PredictState", [_named(item) for item in self._calls[event["toolCallId"]].predictions])
 
-    def on_end(self, call: ToolCall) -> Iterator[Event]:
-        """The events of the state that is predicted from the whole arguments."""
-        mine = [item for item in self._known if item.tool == call.name] if self._known else []
-        if mine and call.is_emitted:
-            self._next[call.emitted_id] = 0
-            yield from self._grown(call, mine)
+    def grown(self, event: Event) -> dict[str, Any]:
+        """Returns the predicted value of each channel after the client has received this event (rule 3). The result is
+        empty unless the arguments have grown enough."""
+        if event["type"] != "TOOL_CALL_ARGS":
+            return {}
+        call = self._calls[event["toolCallId"]]
+        call.size += len(event["delta"])
+        if call.size < call.next:
+            return {}
+        call.next = call.size * _GROWTH
+        return self._values(event["toolCallId"], call)
 
-    def on_result(self, call_id: str) -> None:
-        """A tool call has its result (rule 4)."""
-        names = [name for name, predictor in self._predictors.items() if predictor == call_id]
-        if names:
-            self._release(names)
+    def ended(self, event: Event) -> dict[str, Any]:
+        """Returns the final predicted value of each channel if this event ends a tool call (rule 3), and stops
+        predicting from that tool call. For any other event, the result is empty."""
+        if event["type"] != "TOOL_CALL_END":
+            return {}
+        return self._values(event["toolCallId"], self._calls.pop(event["toolCallId"]))
 
-    def _grown(self, call: ToolCall, predictions: list[Prediction]) -> Iterator[Event]:
-        if call.size < self._next.get(call.emitted_id, _FIRST):
-            return
-        self._next[call.emitted_id] = call.size * _GROWTH
-        emitted = self._view.call(call.emitted_id)
+    def predicted_by(self, call_id: str) -> list[str]:
+        """The channels whose predictions end when this tool call is answered (rule 4)."""
+        return [name for name, predictor in self._predictors.items() if predictor == call_id]
+
+    def _values(self, call_id: str, call: _Call) -> dict[str, Any]:
+        emitted = self._view.call(call_id)
         args = read_partial(emitted["function"]["arguments"]) if emitted is not None else None
         if not isinstance(args, dict):
-            return
+            return {}
         values: dict[str, Any] = {}
-        for item in predictions:
+        for item in call.predictions:
             if item.tool_argument is None or item.tool_argument in args:
-                values[item.state_key] = args if item.tool_argument is None else args[item.tool_argument]
-        for name, value in values.items():  # one event per channel: its delta is made against the client's state
-            event = self._write(name, to_json(value))
-            self._predictors[name] = call.id or call.emitted_id
-            if event is not None:
-                yield event
+                values[item.state_key] = to_json(args if item.tool_argument is None else args[item.tool_argument])
+        self._predictors.update(dict.fromkeys(values, call_id))
+        return values
 
 
 def _named(item: Prediction) -> dict[str, Any]:

@@ -1,14 +1,16 @@
-"""The reasoning of one streaming message: fragments in, `REASONING_*` events out. `content.reasoning` says which
+"""Turns the reasoning of one streaming message into `REASONING_*` events. `content/reasoning.py` decides which
 fragments form one block, and how the parts of a block are separated.
 
-Rules
+Rules:
 
-1. One block of a provider becomes one span with one message in it. Both have the provider's id, or
-   `{message id}-reasoning-{n}` if there is none.
-2. A block is emitted from its first text or encrypted value on. A block with neither is not emitted.
-3. Another block, text or a tool call closes the block, because reasoning comes before the answer it belongs to. If more
-   of the block comes, it is opened again, and the client appends.
-4. A block that the client had before this message is not emitted again.
+1. Each reasoning block from a provider becomes one reasoning span that contains one message
+   (https://docs.ag-ui.com/concepts/reasoning). Both have the provider's id for the block, or `{message
+   id}-reasoning-{n}` if there is none.
+2. A block is opened when its first text or encrypted value arrives. A block that contains neither is not emitted.
+3. Another block, a text or a tool call closes the block, because reasoning precedes the answer that it belongs to. If a
+   later fragment continues the block, the block is opened again with the same id, and the client appends the fragment
+   to it (https://github.com/ag-ui-protocol/ag-ui/blob/main/sdks/typescript/packages/client/src/apply/default.ts).
+4. A block that the client already had before this message began is not emitted again.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from ..wire.events import Event
 
 
 class ReasoningEvents:
-    """The reasoning blocks of one message, emitted as `REASONING_*` events."""
+    """Makes the `REASONING_*` events for the reasoning blocks of one message."""
 
     __slots__ = ("_blocks", "_current", "_ids", "_tag")
 
@@ -30,9 +32,10 @@ class ReasoningEvents:
         self._tag = tag
         self._blocks = ReasoningBlocks()
         self._ids: dict[int, str | None] = {}
-        """By ordinal of a block: the id that it is emitted under; None if the client had it before."""
+        """For each block, by number, the id under which it is emitted; None if the client had the block before this
+        message."""
         self._current: str | None = None
-        """The block that was opened last."""
+        """The id of the most recently opened block."""
 
     def add(
         self,
@@ -42,8 +45,9 @@ class ReasoningEvents:
         opened: Container[str],
         begin: Callable[[str], None],
     ) -> list[Event]:
-        """The events for a fragment. `is_on_client`: says whether the client has a message. `opened`: the ids of the
-        spans that the client has open. `begin`: called with the id of each new block."""
+        """Returns the events for a fragment. `is_on_client`: returns whether the client has a message with the given
+        id. `opened`: the ids of the spans that are open at the client. `begin`: called with the id of each new
+        block."""
         placed = self._blocks.place(block)
         if not placed.delta and placed.encrypted is None:
             return []
@@ -56,22 +60,22 @@ class ReasoningEvents:
             return []
         if is_new:
             begin(block_id)
-        made: list[Event] = []
+        reasoning_events: list[Event] = []
         is_open = block_id == self._current and block_id in opened
         if not is_open and (is_new or placed.delta):
-            made = [*self.end(opened), *events.reasoning_start(block_id, self._tag)]
+            reasoning_events = [*self.end(opened), *events.reasoning_start(block_id, self._tag)]
             self._current = block_id
         if placed.delta:
-            made.append(events.reasoning_content(block_id, placed.delta, self._tag))
+            reasoning_events.append(events.reasoning_content(block_id, placed.delta, self._tag))
         if placed.encrypted is not None:
-            made.append(events.reasoning_encrypted(block_id, placed.encrypted, self._tag))
-        return made
+            reasoning_events.append(events.reasoning_encrypted(block_id, placed.encrypted, self._tag))
+        return reasoning_events
 
     def is_closed(self, opened: Container[str]) -> bool:
-        """Whether the client has no block of this message open."""
+        """Whether no block of this message is open at the client."""
         return self._current is None or self._current not in opened
 
     def end(self, opened: Container[str]) -> list[Event]:
-        """Closes the block that is open."""
+        """Returns the events that close the open block; an empty list if no block is open."""
         current, self._current = self._current, None
         return [] if current is None or current not in opened else events.reasoning_end(current, None, self._tag)

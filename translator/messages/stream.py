@@ -1,42 +1,57 @@
-"""Messages of the `messages` mode: which of them are emitted while they stream, and from which chunk on.
+"""Decides which messages of the `messages` mode are emitted while they stream, and from which chunk onwards.
 
-`blocks.py` says what one content block becomes, `model_calls.py` which call a chunk belongs to, and `visibility.py`
-what is visible. `checkpoint/messages.py` reconciles the messages with the checkpoint.
+`blocks.py` makes the events for a content block, `model_calls.py` finds the model call that a chunk belongs to, and
+`visibility.py` decides what is visible. `checkpoint/messages.py` compares the emitted messages with the checkpoint.
 
-Rules
+Rules:
 
-1. A chunk is emitted by the call of `feed` that brought it. Only the arguments of a tool call wait, until its name is
-   known, and citations and an abnormal finish reason, until the message ends. The chunk that ends a model call has a
-   mark (`chunk_position`:
-   https://github.com/langchain-ai/langchain/blob/master/libs/core/langchain_core/messages/ai.py). A model call that
-   fails does not have such a chunk, and neither does a call that streams `ChatMessageChunk`s. Those are closed when
-   their superstep or the run ends.
-2. A message that came whole is emitted whole, unless the client has it, or a call of the same task or of a graph that
-   the task runs has streamed the same content: nodes copy and rename what a model streamed. The streamed text stays
-   until the values have the copy; then one snapshot replaces it with the copy. Clients recognise a message by its id
-   (`@ag-ui/client` when it merges a snapshot, CopilotKit in its React keys), so the copy is another message to them. A
-   node has to keep the id if the message is to stay the same.
-3. A tool result is emitted when it comes, under the id that it is stored under, unless the client has it or cannot
-   know which message's call it answers (`calls.py`). If a node returns a result as a dictionary, the stream has no
-   message for it, because LangGraph looks for message objects
-   (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_messages.py). In a subgraph,
-   the values of that graph have it long before those of the root.
-4. Nothing is emitted twice: if a whole message of the root graph has a call that the client already has, the message is
-   left to the reconciliation.
-5. If a checkpoint that was read during the stream has a message whole, no more of its chunks are emitted. A stored
-   message with a tool call that was emitted is the message of that call, even if the rest differs: a node may rename,
-   edit or join what was streamed.
-6. A chunk is late if its model call has not ended when the superstep in which it began is reconciled. Nothing more of
-   that call is emitted: its record is suppressed (`on_superstep_end`), and `blocks.py` emits nothing of a suppressed
-   record. After a model call has ended, a chunk with its id begins another call, because models reuse ids.
-7. What a node returned may be older than the run: a function (`@entrypoint`) returns everything that it keeps, and
-   there are no values before its result. If it is unknown what the client has, such a text is not emitted, because the
-   client would append it to its own copy.
+1. The events for a chunk are returned by the call to `feed` that receives the chunk. There are three exceptions: the
+   arguments of a tool call wait until the tool's name is known, text that may be structured output is held
+   (`visibility.py`, rule 6), and citations and an abnormal finish reason wait until the message ends. The last chunk of
+   a model call is marked with `chunk_position`
+   (https://github.com/langchain-ai/langchain/blob/master/libs/core/langchain_core/messages/ai.py). A model call that
+   fails has no such chunk, and neither does a model call that streams `ChatMessageChunk`s. The messages of these model
+   calls are closed when their superstep or the run ends.
+2. A complete message is emitted unless the client already knows it or it is a copy. A message is a copy if the same
+   task, or a graph that the task runs, has streamed a message with the same content; nodes sometimes copy a streamed
+   message and give the copy another id. The streamed message stays until the values contain the copy. Then one snapshot
+   replaces the streamed message with the copy. Clients identify a message by its id (`@ag-ui/client` when it merges a
+   snapshot, CopilotKit in its React keys), so they treat the copy as a different message. To avoid this, the node has
+   to keep the id of the streamed message.
+3. A tool result is emitted when it arrives, with the id under which it is stored. A result is not emitted if the client
+   already has it, if the client could not tell which tool call it answers (`calls.py`), or if its tool call was made in
+   this run and the client does not know the call. Such a call was hidden or removed, and a client displays a result
+   only with its call, so the checkpoint has to add both. Results inside a tool or a hidden subagent are not emitted
+   either. If a node returns a result as a dictionary, the stream contains no message for the result, because LangGraph
+   only looks for message objects
+   (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_messages.py). If that node is
+   in a subgraph, the result is taken from the subgraph's values, which arrive long before the root graph's values
+   contain the result.
+4. Nothing is emitted twice. If a complete message of the root graph contains a tool call whose id the client already
+   knows, the message is not emitted here, because the client would append the arguments to the existing tool call
+   (https://github.com/ag-ui-protocol/ag-ui/blob/main/sdks/typescript/packages/client/src/apply/default.ts). The next
+   comparison with the stored messages adds the message.
+5. If a checkpoint that was read during the stream contains a complete message, no more chunks of that message are
+   emitted. If a stored message contains a tool call that has been emitted, it is treated as the stored form of the
+   streamed message with that call, even if its id or text differs: a node may rename, edit or merge messages, and
+   LangGraph's reducer identifies a message only by its id
+   (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/graph/message.py).
+6. A model call may still be running when its superstep ends: LangGraph streams its chunks until the call itself ends,
+   even if the node that made it has already returned
+   (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_messages.py). If the messages
+   of that superstep have been compared with the stored ones, no later chunk is emitted: `on_superstep_end` suppresses
+   the record of the message, and `blocks.py` emits nothing for a suppressed record. A chunk that arrives after its
+   model call has ended begins another message, because models reuse ids.
+7. The result of a function (`@entrypoint`) may contain messages from earlier runs, because the function receives them
+   as `previous` (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/func/__init__.py), and
+   the stream contains no values before that result. So if the client's messages are unknown, a message in the result is
+   emitted only if it certainly belongs to this run. The client may already have a copy of any other message, and would
+   append the text to that copy.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from typing import Any
 
 from langchain_core.messages import AIMessageChunk
@@ -48,7 +63,7 @@ from ..content.reader import arguments_delta, finish_reason, read_content, text_
 from ..convert.to_agui import kind_and_role, to_agui
 from ..convert.to_events import as_events
 from ..jsonable.json_prefix import JsonPrefix
-from ..jsonable.to_json import to_json
+from ..jsonable.to_json import to_json, to_text
 from ..ledger import Ledger, Overlap, Record
 from ..losses import Losses, Reason
 from ..options import Options
@@ -56,6 +71,8 @@ from ..owner import Owner
 from ..parts.channels import written_messages
 from ..parts.message import fields, is_chunk, kind_of
 from ..parts.part import Namespace, is_within
+from ..snapshots import Snapshots
+from ..tool_tasks import ToolTasks
 from ..wire.events import Event
 from .blocks import BlockEvents
 from .model_calls import ModelCall, ModelCalls, task_of
@@ -64,38 +81,40 @@ from .usage import Usage
 from .visibility import VisibilityRules, node_of
 
 _SHORT = 4096
-"""The length of a text, in characters, that certainly fits into one frame."""
+"""A text of at most this many characters certainly fits into one frame."""
 
 
 class MessageStream:
-    """The messages of the models and tools of one run, while they stream."""
+    """Emits the messages of one run's models and tools while they stream."""
 
     def __init__(
         self,
         view: ClientView,
         options: Options,
         ledger: Ledger,
+        tools: ToolTasks,
         visibility: VisibilityRules,
         predictions: Predictions,
+        snapshots: Snapshots,
         losses: Losses,
-        remove: Callable[[str], Iterator[Event]],
     ) -> None:
         self._view = view
         self._options = options
         self._ledger = ledger
+        self._tools = tools
         self._visibility = visibility
         self._predictions = predictions
         self._losses = losses
         self.usage = Usage()
         self._calls = ModelCalls(ledger)
-        self._blocks = BlockEvents(view, options, ledger, predictions, losses, remove)
+        self._blocks = BlockEvents(view, options, ledger, predictions, snapshots, losses)
 
     def next_delta(self, message: Any, metadata: Any) -> Event | None:
-        """The event for a chunk that only continues what its message has open, already applied to the view; None for
-        any other chunk.
+        """Returns the event for a chunk that only continues an open text or tool call of its message, and applies that
+        event to the view. Returns None for any other chunk.
 
-        Every token takes this path, so it must be fast. A message may be an object of this process or a platform's
-        JSON. For anything else this may raise, and `on_message` reads it instead.
+        Most tokens take this path, so it has to be fast. A message may be a local message object or a platform's JSON.
+        For anything else, this method may raise an exception. The caller then passes the message to `on_message`.
         """
         kind = type(message)
         if kind is AIMessageChunk:
@@ -129,33 +148,39 @@ class MessageStream:
         append_arguments(store, event)
         return event
 
-    def on_message(self, ns: Namespace, message: Any, metadata: Mapping[str, Any], owner: Owner) -> Iterator[Event]:
-        """The events of a message of the `messages` mode, a chunk or whole."""
+    def on_message(self, ns: Namespace, message: Any, metadata: Mapping[str, Any], owner: Owner) -> Iterable[Event]:
+        """Returns the events for a message of the `messages` mode, which is a chunk or a complete message."""
         view = fields(message)
         kind, role = kind_and_role(view)
         if not self._view.knows_messages and _is_of_function(metadata) and not self._is_new(view, kind, metadata):
-            return
+            self._losses.drop("message", to_text(str(view.get("id"))), Reason.UNKNOWN_CLIENT)
+            return ()
+        if kind == "ai" and is_chunk(view) and (not metadata or _names_model(metadata)):
+            return self._on_chunk(ns, view, metadata, owner, role, live=not isinstance(message, Mapping))
         if kind == "tool":
             call_id = str(view.get("tool_call_id"))
-            self._visibility.on_result(ns, metadata, call_id)
-            if owner.id is None and not self._visibility.in_tool(ns):
-                self._predictions.on_result(call_id)
-            yield from self.on_whole(ns, message, metadata, owner)
-        elif kind == "ai" and is_chunk(view) and (not metadata or _names_model(metadata)):
-            yield from self._on_chunk(ns, view, metadata, owner, role, live=not isinstance(message, Mapping))
-        elif kind == "ai" or kind_of(view) == "chat":
-            yield from self.on_whole(ns, message, metadata, owner)
+            was_made = self._tools.made(ns, call_id)
+            self._tools.record_result(ns, metadata, call_id)
+            if was_made and owner.id is None and self._view.message_of_call(call_id) is None:
+                self._losses.drop("result", str(view.get("id")), Reason.NO_CALL)
+                return ()
+        if kind in ("ai", "tool") or kind_of(view) == "chat":
+            return self.on_whole(ns, message, metadata, owner)
+        return ()
 
-    def answered(self, message: Any, owner: Owner) -> str | None:
-        """The emitted id of the call that a message answers; None if it is not a result, or not an emitted one."""
+    def call_answered_by(self, message: Any, owner: Owner) -> str | None:
+        """The emitted id of the tool call that a message answers. None if the message is not a tool result, or if its
+        tool call was not emitted."""
         view = fields(message)
-        return self._ledger.calls.answered(str(view.get("tool_call_id")), owner) if kind_of(view) == "tool" else None
+        return (
+            self._ledger.calls.call_of_result(str(view.get("tool_call_id")), owner) if kind_of(view) == "tool" else None
+        )
 
     def on_whole(
         self, ns: Namespace, message: Any, metadata: Mapping[str, Any], owner: Owner, *, is_replayed: bool = False
     ) -> Iterator[Event]:
-        """The events of an assistant message or a tool result that came whole (rules 2 to 4). `is_replayed`: it comes
-        from an earlier run, which has counted its usage."""
+        """Yields the events for a complete assistant message or a tool result (rules 2 to 4). `is_replayed`: whether
+        the message is from an earlier run, whose usage already includes the tokens of this message."""
         view, client = fields(message), self._view
         message_id = view.get("id")
         if not isinstance(message_id, str) or not message_id:
@@ -180,48 +205,50 @@ class MessageStream:
         record = call.record
         text = itself.get("content")
         if isinstance(text, str) and text and _names_model(metadata) and not call.released(text):
-            self._ledger.suppress(record, Reason.STRUCTURED)  # the checkpoint brings it, if the graph saves it
+            self._ledger.suppress(record, Reason.STRUCTURED)  # if the graph saves the text, the values add it
         for call_id in call_ids:
-            self._visibility.on_call(ns, metadata, call_id)
+            self._tools.record_call(ns, metadata, call_id)
         made_events: list[Event] = []
         if not record.is_suppressed and self._emits_calls(call, itself):
             for item in made:
                 item_events = as_events(item, owner.tag)
                 if item_events is not None and not client.has(item["id"]):
-                    self._ledger.emit_beside(record, item["id"])
+                    self._ledger.emit_companion(record, item["id"])
                     made_events += item_events
         self._ledger.close(record)
         yield from call.part_of_tool(made_events)
 
     def results_in(self, messages: Any, owner: Owner) -> Iterator[Any]:
-        """The results at the end of a graph's messages for calls that have no result at the client yet (rule 3)."""
+        """Yields the tool results at the end of a graph's messages that the client lacks although it knows their tool
+        calls (rule 3)."""
         for message in reversed(messages if type(messages) in (list, tuple) else ()):
             view = fields(message)
             if kind_of(view) != "tool":
                 return
-            if not self._view.has(str(view.get("id"))) and self._awaits(self.answered(message, owner)):
+            if not self._view.has(str(view.get("id"))) and self._awaits(self.call_answered_by(message, owner)):
                 yield message
 
     def _awaits(self, call_id: str | None) -> bool:
-        """Whether the client has this call but not its result."""
+        """Whether the client has this tool call but not its result."""
         if call_id is None or self._view.message_of_call(call_id) is None:
             return False
         return not any(message.get("toolCallId") == call_id for message in self._view.messages)
 
-    def on_node_output(self, ns: Namespace, node: str, output: Any) -> None:
-        """A node returned its output. A node that returns a message of its own model is not a tool node."""
-        if not self._visibility.runs_tools(ns, node):
+    def read_output(self, ns: Namespace, node: str, output: Any) -> None:
+        """Records whether the output of a node contains a message of the node's own model. Such a node does not count
+        as a tool node."""
+        if not self._tools.runs_tools(ns, node):
             return
         stored = {fields(message).get("id") for message in written_messages(output, self._options.messages_key)}
         for call in self._calls:
             if call.is_of(ns, node) and not stored.isdisjoint(call.record.names):
-                self._visibility.on_own_message(ns, node)
+                self._tools.record_own_message(ns, node)
                 return
 
     def on_checkpoint(self, stored: Mapping[str, Event]) -> Generator[Event, None, Overlap]:
-        """A checkpoint was read during the stream: closes the messages that it has whole (rule 5). `stored`: the
-        checkpoint's messages, by id."""
-        self._ledger.on_checkpoint(stored)
+        """Yields the events that close the messages that a checkpoint, read during the stream, contains in full (rule
+        5), and returns the overlap. `stored`: the checkpoint's messages, by id."""
+        self._ledger.read_checkpoint(stored)
         overlap = Overlap(set(), set())
         of_call = {tool["id"]: message for message in stored.values() for tool in message.get("toolCalls", ())}
         for call in [call for call in self._calls if call.record.id is not None and not call.record.is_suppressed]:
@@ -236,53 +263,57 @@ class MessageStream:
                 continue
             yield from self._blocks.close_as_stored(call)
             if message["id"] != record.id:
-                overlap.renamed.update(
+                overlap.surplus.update(
                     item for item in record.ids if item not in stored and not self._is_reused(item, record)
                 )
         return overlap
 
-    def on_superstep_end(self, is_compared: bool) -> None:
-        """A superstep of the root graph ended. `is_compared`: its messages were compared with the stored ones; then
-        nothing more is emitted of messages that began in it."""
+    def on_superstep_end(self, *, is_compared: bool) -> None:
+        """Handles the end of a superstep of the root graph. `is_compared`: whether the messages of that superstep were
+        compared with the stored ones. If so, no further chunks of these messages are emitted (rule 6)."""
         self._ledger.latest.clear()
         if is_compared:
             for call in self._calls.unfinished():
                 self._ledger.suppress(call.record, Reason.RECONCILED)
-            self._visibility.saving.update(node_of(call.metadata) for call in self._calls if self._was_saved(call))
-        self._ledger.superstep_ended(is_compared=is_compared)
+            for call in self._calls:
+                if self._was_saved(call):
+                    self._visibility.saving.add(node_of(call.metadata))
+        self._ledger.superstep_ended()
         self._calls.forget()
 
     def close(self, ns: Namespace = ()) -> Iterator[Event]:
-        """Closes the messages that are open in the graph at `ns` and in the graphs within it (rule 1)."""
+        """Yields the events that close the open messages of the graph at `ns` and of the graphs inside it (rule 1)."""
         for call in self._calls.unfinished():
             if not ns or is_within(tuple(call.task.split("|")[:-1]), ns):
                 yield from self._blocks.close(call)
 
     def stop(self) -> None:
-        """The run has failed: chunks no longer take the shorter path, and `Translator.feed` ignores the parts that
-        follow."""
+        """Handles the failure of the run. From now on, chunks no longer take the shorter path, so that
+        `Translator.feed` can ignore them."""
         self._ledger.latest.clear()
 
     def _was_saved(self, call: ModelCall) -> bool:
-        """Whether the text of a call was held to its end, and the client then got it from a checkpoint."""
+        """Whether the text of a model call was held until the call ended, and the client then received the text from a
+        checkpoint."""
         if call.prefix is None or not call.hidden_text:
             return False
         return any((self._view.message(name) or {}).get("content") for name in call.record.names)
 
     def _is_new(self, view: Mapping[str, Any], kind: str, metadata: Mapping[str, Any]) -> bool:
-        """Whether a message certainly belongs to this run: one of its models said it, or it answers one of their
-        calls."""
+        """Whether a message certainly belongs to this run, because a model of this run produced it, or because it is
+        the result of a tool call that the client knows (rule 7)."""
         if kind == "tool":
             return self._view.message_of_call(str(view.get("tool_call_id"))) is not None
         return is_chunk(view) or not metadata or _names_model(metadata)
 
     def _is_reused(self, message_id: str, record: Record) -> bool:
-        """Whether another message is streaming under the id by now."""
+        """Whether another message is now streaming under this id."""
         return self._ledger.streaming(message_id) not in (None, record)
 
     def _copy(self, call: ModelCall, stored: Mapping[str, Event]) -> Event | None:
-        """The only stored message, new to the client, that begins with what a call has streamed so far: nodes and
-        providers rename messages. None if there are several, or none."""
+        """The stored copy of a model call's message, if nodes or providers have given the message another id: a message
+        that the client lacks and that begins with the streamed content. None if no stored message, or more than one,
+        fits this description."""
         if not (call.has_text or call.tools.ids):
             return None
         new = [item for item in stored.values() if item["role"] == "assistant" and not self._view.has(item["id"])]
@@ -299,8 +330,8 @@ class MessageStream:
         *,
         live: bool,
     ) -> Iterator[Event]:
-        """The events of a chunk. `role`: the role of a `ChatMessageChunk` that AG-UI does not have; it becomes the name
-        of the message."""
+        """Yields the events for a chunk. `role`: the role of a `ChatMessageChunk` if AG-UI has no such role; it becomes
+        the name of the message."""
         message_id = view.get("id")
         if not isinstance(message_id, str):
             message_id = ""
@@ -314,15 +345,15 @@ class MessageStream:
         call.finish = finish_reason(view) or call.finish
         if record.id is None and self._ledger.is_read(record):
             self._ledger.suppress(record, Reason.STORED)
-        blocks = read_content(view, report=self._losses.block)
+        blocks = read_content(view, whole=False, report=self._losses.block)
         for block in blocks:
             if isinstance(block, ToolCallBlock) and block.id:
-                self._visibility.on_call(ns, metadata, block.id)
+                self._tools.record_call(ns, metadata, block.id)
             yield from call.part_of_tool(self._blocks.on_block(call, block))
         if view.get("chunk_position") == "last":
             yield from self._blocks.close(call)
             self._ledger.close(record)
-        elif not self._options.raw_events:  # with raw events a chunk becomes two events, and the shorter path makes one
+        elif not self._options.raw_events:  # with raw events, a chunk needs two events, and the shorter path makes one
             self._ledger.latest[message_id] = record
             self._blocks.prepare(call, blocks[-1] if blocks else None)
 
@@ -335,21 +366,24 @@ class MessageStream:
 
     def _begin(self, ns: Namespace, message_id: str, metadata: Mapping[str, Any], owner: Owner) -> ModelCall:
         decision = self._visibility.decide(ns, metadata, owner.depth)
-        parent = None if decision.parent_call is None else self._ledger.calls.answered(decision.parent_call, owner)
-        call = self._calls.begin(message_id, metadata, owner._replace(in_tool=parent is not None), parent)
+        outer = decision.parent_call
+        parent = None if outer is None else self._ledger.calls.call_of_result(outer, owner)
+        owner = owner if parent is None else owner._replace(in_tool=True)
+        call = self._calls.begin(message_id, metadata, owner, parent)
         call.hides_text = call.hides_text or decision.hides_text
         call.prefix = JsonPrefix() if decision.may_be_structured else None
         hidden = Reason.SUBAGENT if owner.is_hidden else decision.hidden
-        if hidden is None and decision.parent_call is not None and parent is None:
+        if hidden is None and outer is not None and parent is None:
             hidden = Reason.NO_CALL
         if hidden is not None:
             self._ledger.suppress(call.record, hidden)
-        if call.record.owner.writes_state:
+        call.writes_state = call.record.owner.writes_state and not self._tools.in_tool(ns)
+        if call.writes_state:
             self._predictions.begin(metadata)
         return call
 
     def _emits_calls(self, call: ModelCall, message: Mapping[str, Any]) -> bool:
-        """Chooses the ids of the calls of a whole message; returns whether all of them can be emitted."""
+        """Chooses ids for the tool calls of a complete message. Returns whether all of these calls can be emitted."""
         emitted = True
         for item in message.get("toolCalls", ()):
             call_id = self._ledger.calls.emit(item["id"], call.message_id, call.record.owner)
@@ -359,8 +393,8 @@ class MessageStream:
         return emitted
 
     def _result(self, ns: Namespace, result: Mapping[str, Any], owner: Owner) -> Iterator[Event]:
-        call_id = self._ledger.calls.answered(result["toolCallId"], owner)
-        if owner.is_hidden or self._visibility.in_tool(ns, owner.depth) or call_id is None:
+        call_id = self._ledger.calls.call_of_result(result["toolCallId"], owner)
+        if owner.is_hidden or self._tools.in_tool(ns, owner.depth) or call_id is None:
             why = Reason.NO_CALL if call_id is None else Reason.IN_TOOL
             self._losses.drop("result", result["id"], Reason.SUBAGENT if owner.is_hidden else why)
             return
@@ -369,11 +403,13 @@ class MessageStream:
 
 
 def _names_model(metadata: Mapping[str, Any]) -> bool:
-    """Whether the metadata belongs to a model call. The metadata of a message that a node returned names no model."""
+    """Whether the metadata belongs to a model call. The metadata of a message that a node returned does not name a
+    model."""
     return "ls_provider" in metadata or "ls_model_type" in metadata
 
 
 def _is_of_function(metadata: Mapping[str, Any]) -> bool:
-    """Whether a function returned a message: the input itself triggers it, where an edge triggers a graph's node."""
+    """Whether the metadata belongs to a message that was returned by a function (`@entrypoint`). A function is
+    triggered by the input itself (`__start__`), and a graph's node by an edge."""
     triggers = metadata.get("langgraph_triggers")
-    return isinstance(triggers, list | tuple) and "__start__" in triggers
+    return isinstance(triggers, (list, tuple)) and "__start__" in triggers

@@ -1,16 +1,24 @@
-"""The tool calls of one streaming message: fragments in, `TOOL_CALL_*` events out.
+"""Turns fragments of tool calls into `TOOL_CALL_*` events, for one streaming message. In this module, "call" means a
+tool call.
 
-Rules
+Rules:
 
-1. A fragment belongs to the call at its index, but a new id at the same index begins another call.
-2. A fragment without an index begins a call if its id is new, or if it has a name and no id. Otherwise it continues the
-   last call.
-3. A call is emitted once its name is known; arguments that came before the name are emitted with it.
-4. A call without an id gets the id `{message id}-call-{n}`, as it does in its stored message.
-5. A call that the client already has is not emitted again under its id, because the client would append its arguments
-   to those it has. `calls.py` says under which other id it is emitted, if any.
-6. A call that ends without arguments has the arguments `{}`.
-7. All calls of a message end with the message, because providers interleave the arguments of several calls.
+1. A fragment belongs to the call at its index. But if the fragment has an id that differs from the id of that call, the
+   fragment begins another call. LangChain merges fragments in the same way (`merge_lists` in
+   https://github.com/langchain-ai/langchain/blob/master/libs/core/langchain_core/utils/_merge.py).
+2. A fragment without an index begins a call if it has a new id, or a name but no id. Any other fragment without an
+   index continues the last call.
+3. A call is emitted once its name is known, because `TOOL_CALL_START` requires the name
+   (https://docs.ag-ui.com/concepts/events). Arguments that arrive before the name are emitted right after the start of
+   the call.
+4. A call without an id gets the id `{message id}-call-{n}`. `convert/to_agui.py` gives the stored call the same id.
+5. A call that the client already knows is not emitted again under the same id, because the client would append the new
+   arguments to the existing ones
+   (https://github.com/ag-ui-protocol/ag-ui/blob/main/sdks/typescript/packages/client/src/apply/default.ts). `calls.py`
+   decides whether the call is emitted under another id.
+6. A call that ends without arguments gets the arguments `{}`, because LangChain parses it in the same way
+   (`AIMessageChunk` in https://github.com/langchain-ai/langchain/blob/master/libs/core/langchain_core/messages/ai.py).
+7. All calls of a message end when the message ends, because providers interleave the arguments of several calls.
 """
 
 from __future__ import annotations
@@ -23,32 +31,33 @@ from ..wire import events, ids
 from ..wire.events import Event
 
 Slot = tuple[bool, Key]
-"""Where a provider keeps a call: whether the provider runs it itself, and its index."""
+"""The position of a call in the provider's message: whether the provider runs the tool itself, and the index of the
+call."""
 
 
 @dataclass(slots=True)
 class ToolCall:
-    """One call: what is known of it, and whether it is emitted."""
+    """What is known about one call so far, and whether the call is emitted."""
 
     id: str | None
     emitted_id: str
     name: str | None = None
     early_args: list[str] = field(default_factory=list)
-    """Arguments that came before it was decided whether the call is emitted."""
+    """The arguments that arrived before the decision whether to emit the call."""
     size: int = 0
     """The number of characters of the arguments so far."""
     has_begun: bool = False
-    """Whether it has been decided if the call is emitted."""
+    """True once it has been decided whether the call is emitted."""
     is_emitted: bool = False
-    """False for hidden calls, and for calls that the client has from elsewhere."""
+    """Whether the call is emitted. False for hidden calls, and for calls whose id the client already knows."""
     is_superseded: bool = False
-    """Whether a checkpoint has its message whole: then rule 6 does not apply."""
+    """Whether a checkpoint contains the complete message with this call, so that rule 6 does not apply."""
     server: bool = False
     """Whether the provider runs the tool itself."""
 
 
 class ToolCalls:
-    """The calls of one message, in order of appearance."""
+    """The calls of one message, in the order in which they began."""
 
     __slots__ = ("_slots", "calls")
 
@@ -58,16 +67,17 @@ class ToolCalls:
 
     @property
     def ids(self) -> list[str]:
-        """The ids that the calls have in the stored message, in order of appearance."""
+        """The ids of the calls in the stored message, in the order in which the calls began."""
         return [call.id or call.emitted_id for call in self.calls]
 
     @property
     def emitted_ids(self) -> list[str]:
-        """The ids of those calls that the client has from this message's stream."""
+        """The ids of the calls that were emitted while this message streamed."""
         return [call.emitted_id for call in self.calls if call.is_emitted]
 
     def find(self, block: ToolCallBlock, message_id: str) -> ToolCall:
-        """The call that a fragment belongs to. It is a new one if the fragment begins it (rules 1 and 2)."""
+        """Returns the call that a fragment belongs to. If the fragment begins a call (rules 1 and 2), that call is
+        created."""
         slot = (block.server, block.index)
         call = self._without_index(block) if block.index is None else self._slots.get(slot)
         if call is None or (block.id and call.id and call.id != block.id):
@@ -81,11 +91,11 @@ class ToolCalls:
         return call
 
     def at(self, index: Key) -> ToolCall | None:
-        """The call at an index, among those that the provider does not run itself."""
+        """The call at this index, unless the provider runs the tool itself; None if no such call exists."""
         return self._slots.get((False, index))
 
     def of_result(self, call_id: str) -> ToolCall | None:
-        """The provider-run call that a result answers. A result without an id answers the latest call."""
+        """The provider-run call that a result answers. A result without an id answers the latest such call."""
         calls = [call for call in self.calls if call.server and call_id in ("", call.id)]
         return calls[-1] if calls else None
 
@@ -98,8 +108,9 @@ class ToolCalls:
 def fragment(
     call: ToolCall, args: str, parent: str, tag: str | None, begin: Callable[[ToolCall], bool], opened: Container[str]
 ) -> list[Event]:
-    """The events for a fragment of `call`. `begin` is called once, at the start of the call, and says whether the call
-    is emitted. `opened`: the ids of the calls that the client has open."""
+    """Returns the events for a fragment of `call`. `begin`: called once, as soon as the name is known; it decides
+    whether the call is emitted, and returns the decision. `opened`: the ids of the calls that are open at the
+    client."""
     call.size += len(args)
     if not call.has_begun:
         call.early_args.append(args)
@@ -118,7 +129,7 @@ def fragment(
 
 
 def ends(calls: ToolCalls, tag: str | None, opened: Container[str]) -> Iterator[Event]:
-    """The ends of all calls of a message that the client has open (rules 6 and 7)."""
+    """Yields the events that end those calls of a message that are open at the client (rules 6 and 7)."""
     for call in calls.calls:
         if call.is_emitted and call.emitted_id in opened:
             if not call.size and not call.is_superseded:

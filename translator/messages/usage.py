@@ -1,8 +1,10 @@
-"""Token usage, counted once per model call and summed per provider and model. It is emitted with the terminal event.
+"""Adds up the token usage of a run for each provider and model. Each model call counts once. The terminal event
+contains the sums.
 
-LangChain's `UsageMetadata` of a streamed message comes whole on one chunk, or in parts on several chunks, which add up
-(`add_usage` in https://github.com/langchain-ai/langchain/blob/master/libs/core/langchain_core/messages/ai.py). Hidden
-calls count too.
+The `UsageMetadata` of a streamed message is either on one chunk or divided among several chunks, whose numbers have to
+be added up (`add_usage` in
+https://github.com/langchain-ai/langchain/blob/master/libs/core/langchain_core/messages/ai.py). Hidden model calls are
+counted too.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ class Usage:
         self._sums: dict[tuple[str, str], dict[str, int]] = {}
 
     def add(self, usage: Any, metadata: Mapping[str, Any], response: Any) -> None:
-        """Adds the usage of a chunk or a whole message; `metadata` is LangGraph's, `response` the message's own."""
+        """Adds the usage of a chunk or of a complete message. `metadata` is LangGraph's metadata of the message, and
+        `response` the message's own `response_metadata`."""
         if not isinstance(usage, Mapping):
             return
         response = response if isinstance(response, Mapping) else {}
@@ -42,7 +45,7 @@ class Usage:
                 sums[field] = sums.get(field, 0) + count
 
     def totals(self) -> list[dict[str, Any]]:
-        """`TokenUsage` items, one per provider and model, in the order of their first call."""
+        """Returns one `TokenUsage` item for each provider and model, in the order of their first model calls."""
         items = []
         for (provider, model), sums in self._sums.items():
             if not sums:
@@ -58,7 +61,7 @@ def _count(usage: Mapping[str, Any], path: tuple[str, ...]) -> int | None:
     value: Any = usage
     for key in path:
         value = value.get(key) if isinstance(value, Mapping) else None
-    return int(value) if isinstance(value, int | float) and abs(value) < 2**53 else None
+    return int(value) if isinstance(value, (int, float)) and abs(value) < 2**53 else None
 
 
 def _name(value: Any) -> str:

@@ -1,4 +1,5 @@
-"""What LangGraph streams: every shape of a stream part as one `Part`, its channels, its messages as mappings.
+"""Reads the parts of a LangGraph stream, and turns each of them, whatever its shape, into a `Part`. Also reads
+channels, and the fields of messages.
 
-May import `jsonable` and `wire`.
+This package may import `jsonable` and `wire`.
 """

@@ -1,7 +1,8 @@
-"""Payloads of `values` and `updates` by channel: a graph's state, and the output of a node.
+"""Reads the channels in the payloads of `values` and `updates`, which are the state of a graph and the output of a
+node.
 
-A payload may be any object that a user defined, and a user's channel may have a name that LangGraph uses too. Nothing
-here raises.
+A payload may be an object of any user-defined class, and a user's channel may have a name that LangGraph also uses. The
+functions in this module never raise an exception.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from .message import fields, kind_of
 
 
 class UnreadableChannel:
-    """Stands for the value of a channel that raised when it was read."""
+    """Stands for the value of a channel if reading the channel raised an exception."""
 
     __slots__ = ("error",)
 
@@ -26,9 +27,9 @@ class UnreadableChannel:
 
 
 def channels(values: Any) -> Mapping[str, Any] | None:
-    """The channels of a `values` payload (a mapping, a pydantic model or a dataclass); None if it has none or cannot be
-    read. The value of a channel that raises is an `UnreadableChannel`. Only the type of the payload is checked, because
-    the attributes of the object itself may raise."""
+    """Returns the channels in a `values` payload (a mapping, a pydantic model or a dataclass); None if the payload is
+    anything else or cannot be read. If reading a channel raises an exception, its value is an `UnreadableChannel`. Only
+    the payload's type is examined, because reading an attribute of the object itself may raise an exception."""
     kind = type(values)
     if kind is dict:
         return values  # type: ignore[no-any-return]
@@ -56,25 +57,32 @@ def _each(names: Iterable[Any], read: Callable[[Any], Any]) -> dict[str, Any]:
 
 
 def as_sequence(items: Any) -> Sequence[Any]:
-    """`items`, if it is a list or tuple, as from LangGraph; else empty: a user's channel of that name may have any
-    value."""
+    """Returns `items` if it is a list or a tuple, which are the types that LangGraph uses. Otherwise returns an empty
+    tuple, because a user's channel with the same name may contain any value."""
     return items if type(items) in (tuple, list) else ()
 
 
 def written_channels(output: Any) -> list[str]:
-    """The names of the channels that a node's raw output writes."""
+    """Returns the names of the channels that a node's raw output writes."""
     return [name for item in _outputs(output) for name in channels(item) or () if isinstance(name, str)]
 
 
+def writes_channels(output: Any) -> bool:
+    """Returns whether a node's raw output writes anything. A function may return any value; only None and an empty
+    mapping write nothing."""
+    return any(item is not None and channels(item) != {} for item in _outputs(output))
+
+
 def written_messages(output: Any, key: str) -> list[Any]:
-    """The messages that a node's raw output writes to the channel `key`."""
+    """Returns the messages that a node's raw output writes to the channel `key`."""
     values: list[Any] = [named.get(key) for item in _outputs(output) if (named := channels(item)) is not None]
     return [message for messages in values if type(messages) in (list, tuple) for message in messages]
 
 
 def unanswered_calls_in(output: Any) -> tuple[set[str], set[str]]:
-    """The tool calls that wait for their results at the end of a list of messages, in any channel; and the calls that
-    the results there answer. `output`: a node's raw output, or values."""
+    """Returns two sets of ids: those of the tool calls that are still waiting for a result, and those of the tool calls
+    that have one. In each list of messages, only the last assistant message and the results after it are considered.
+    `output`: a node's raw output, or the payload of `values`. All channels are searched."""
     waiting: set[str] = set()
     answered: set[str] = set()
     for item in _outputs(output):
@@ -85,21 +93,22 @@ def unanswered_calls_in(output: Any) -> tuple[set[str], set[str]]:
                 if kind == "tool":
                     answered.add(str(view.get("tool_call_id")))
                     continue
-                if kind == "ai":
-                    calls = (call.get("id") for call in as_sequence(view.get("tool_calls")) if type(call) is dict)
-                    waiting.update(call_id for call_id in calls if isinstance(call_id, str))
+                for call in as_sequence(view.get("tool_calls")) if kind == "ai" else ():
+                    if type(call) is dict and isinstance(call.get("id"), str):
+                        waiting.add(call["id"])
                 break
     return waiting - answered, answered
 
 
 def _outputs(output: Any) -> Sequence[Any]:
-    """The output of a node as a list, which it is already if the node returned several commands or wrote a channel
-    twice."""
+    """Returns a node's output as a sequence. The output is already a sequence if the node returned several commands or
+    wrote a channel twice."""
     return output if type(output) in (list, tuple) else (output,)
 
 
 def without_interrupts(values: Any) -> Any:
-    """A `values` payload without the interrupts that LangGraph puts among its channels."""
+    """Returns a `values` payload without the key `__interrupt__`, which LangGraph adds to payloads that are
+    dictionaries."""
     if type(values) is dict and "__interrupt__" in values:
         return {name: value for name, value in values.items() if name != "__interrupt__"}
     return values

@@ -1,8 +1,13 @@
-"""The fields of a message, whatever its form. They are not copied unless they have to be.
+"""Reads the fields of a message in any form, and copies them only if necessary.
 
-Depending on the source, a message is a LangChain object; its JSON (a platform's stream); the serialised constructor
-`{"lc": 1, "type": "constructor", ...}`; `{"type", "data"}` from `messages_to_dict`; `{"role", "content"}` in OpenAI's
-style; or, as nodes may return it, a `(role, content)` pair or just a string.
+A message may be in any of these forms:
+
+- a LangChain object
+- the JSON of such an object, in a platform's stream
+- the serialised constructor `{"lc": 1, "type": "constructor", ...}`
+- `{"type", "data"}`, as `messages_to_dict` returns it
+- `{"role", "content"}` in OpenAI's style
+- a `(role, content)` pair or a string, both of which nodes may return
 """
 
 from __future__ import annotations
@@ -38,18 +43,19 @@ _TYPE_OF_CLASS: Final[Mapping[str, str]] = {
 
 
 _ORDINARY: Final = frozenset({"human", "ai", "tool", "system"})
-"""The kinds that most messages are of."""
+"""The types of most messages."""
 _CLASSES: Final = frozenset({HumanMessage, AIMessage, AIMessageChunk, ToolMessage, SystemMessage})
-"""The classes of most messages: a look-up is faster than `issubclass` with an abstract class."""
+"""The classes of most messages. Looking a class up here is faster than `issubclass` with an abstract class."""
 
 
 def fields(message: Any) -> Mapping[str, Any]:
-    """The fields of a message by LangChain's names (`type`, `content`, `id`, `tool_calls`, ...).
+    """Returns the fields of a message under LangChain's names (`type`, `content`, `id`, `tool_calls`, ...).
 
-    Takes a message object or any of its other forms; returns an empty mapping for anything else. Never raises. The
-    result may be the message's own dictionary: only read it, and expect it to show later changes.
+    Takes a message in any form, and returns an empty mapping for anything else. Never raises an exception. The result
+    may be the message's own dictionary, so the caller must not change it, and later changes to the message may appear
+    in it.
     """
-    kind = type(message)  # `isinstance` would read an attribute, which may raise
+    kind = type(message)  # `isinstance` would read an attribute, which may raise an exception
     if kind in _CLASSES or issubclass(kind, BaseMessage):
         return message.__dict__  # type: ignore[no-any-return]
     if kind is dict and "content" in message and type(named := message.get("type")) is str and named in _ORDINARY:
@@ -59,33 +65,42 @@ def fields(message: Any) -> Mapping[str, Any]:
     try:
         if issubclass(kind, Mapping):
             return _of_mapping(message)
-        if issubclass(kind, tuple | list) and len(message) == 2 and issubclass(type(message[0]), str):
+        if issubclass(kind, (tuple, list)) and len(message) == 2 and issubclass(type(message[0]), str):
             return {"type": _TYPE_OF_ROLE.get(message[0], "chat"), "role": message[0], "content": message[1]}
-    except Exception:  # what cannot be read does not count as a message
+    except Exception:  # an object that cannot be read is not treated as a message
         pass
     return _NOTHING
 
 
 def kind_of(view: Mapping[str, Any]) -> str:
-    """The kind of a message: `human`, `ai`, `system`, `tool`, `function`, `chat`, `remove`; empty for anything else."""
+    """Returns the kind of a message, which is `human`, `ai`, `system`, `tool`, `function`, `chat` or `remove`. If the
+    type is not a string, returns an empty string."""
     kind = view.get("type")
     if not isinstance(kind, str):
         return ""
     if kind in _ORDINARY:
         return kind
+    if kind == "AIMessageChunk":
+        return "ai"
     if kind.endswith("MessageChunk"):
         kind = kind[: -len("MessageChunk")].lower()
     return "system" if kind == "developer" else kind
 
 
 def is_chunk(view: Mapping[str, Any]) -> bool:
-    """Whether the message is a chunk of a streamed message."""
+    """Returns whether the message is a chunk of a streamed message."""
     kind = view.get("type")
     return isinstance(kind, str) and kind.endswith("Chunk")
 
 
+def mapping_in(view: Mapping[str, Any], field: str) -> Mapping[str, Any]:
+    """Returns the mapping in a field of a message; an empty mapping if the field contains anything else."""
+    value = view.get(field)
+    return value if type(value) is dict or isinstance(value, Mapping) else _NOTHING
+
+
 def as_name(value: Any) -> str | None:
-    """The value of a field with an id or a name; None if it is empty or not a string."""
+    """Returns `value` if it can be an id or a name, which means that it is a non-empty string; otherwise None."""
     return value if isinstance(value, str) and value else None
 
 
@@ -109,14 +124,14 @@ def _of_mapping(message: Mapping[str, Any]) -> Mapping[str, Any]:
 def _constructed(message: Mapping[str, Any]) -> Mapping[str, Any]:
     kwargs = message["kwargs"]
     path = message.get("id")
-    name = path[-1] if isinstance(path, list | tuple) and path else ""
+    name = path[-1] if isinstance(path, (list, tuple)) and path else ""
     if isinstance(kwargs.get("type"), str) or not isinstance(name, str):
         return {**kwargs}
     return {**kwargs, "type": _TYPE_OF_CLASS.get(name, name)}
 
 
 def _openai_calls(calls: list[Any]) -> dict[str, Any]:
-    """Tool calls in LangChain's form, from OpenAI's `{"id", "function": {"name", "arguments"}}`."""
+    """Returns tool calls in LangChain's form, made from OpenAI's `{"id", "function": {"name", "arguments"}}`."""
     good: list[Any] = []
     bad: list[Any] = []
     for call in calls:

@@ -1,6 +1,5 @@
-"""`Part`: the one shape in which a `Translator` sees what LangGraph streams; also the stream modes to ask for, and
-namespaces. `reader` knows the shapes in which parts arrive.
-"""
+"""Defines the stream modes to request, namespaces, and `Part`, which is the only shape in which a `Translator` sees
+LangGraph's stream. `reader.py` converts the parts of every stream to this shape."""
 
 from __future__ import annotations
 
@@ -12,37 +11,41 @@ if TYPE_CHECKING:
     from langgraph_sdk.schema import StreamMode as PlatformStreamMode
 
 STREAM_MODES: Final[list[StreamMode]] = ["messages", "updates", "values", "custom"]
-"""The modes to ask a local graph for: `graph.astream(..., stream_mode=STREAM_MODES)`. This must be a list, because
-LangGraph drops the names of the modes if it gets a tuple. With `"tasks"` added, a step begins when its node does."""
+"""The modes to request from a local graph: `graph.astream(..., stream_mode=STREAM_MODES)`. This must be a list, because
+LangGraph leaves out the names of the modes if it gets a tuple. If you add `"tasks"`, steps start as soon as their nodes
+start, and an interrupt that a tool raises contains the id of the tool call."""
 
 PLATFORM_STREAM_MODES: Final[list[PlatformStreamMode]] = ["messages-tuple", "updates", "values", "custom"]
-"""The modes to ask LangGraph Platform for: `client.runs.stream(..., stream_mode=PLATFORM_STREAM_MODES)`."""
+"""The modes to request from LangGraph Platform: `client.runs.stream(..., stream_mode=PLATFORM_STREAM_MODES)`."""
 
 IGNORED_MODES: Final = frozenset(
     {"checkpoints", "debug", "events", "lifecycle", "feedback", "end", "heartbeat", "messages-tuple"}
 )
-"""Modes and events of LangGraph that are ignored silently. A part of any other unknown mode is ignored with a log line,
-because it may be a payload that came without a mode."""
+"""LangGraph's modes and events that are ignored without a log line. If a part has any other unknown mode, a line is
+logged, because the part may be a payload that arrived without its mode."""
 
 NOTE: Final = "agui/note"
-"""The mode of a part with which a `PartReader` says something about the whole stream: its data is a line for the
+"""The mode of a part in which a `PartReader` reports something about the whole stream. The part's data is the text to
 log."""
 UNREAD: Final = "agui/unread"
-"""The mode of a part that a `PartReader` makes for something it could not read: its data says what that was, and has
-the exception. A translator counts it as lost."""
+"""The mode of a part in which a `PartReader` reports that it could not read something. The part's data is a description
+and the exception. A translator counts such a part as a loss."""
 
 Namespace = tuple[str, ...]
-"""Where a graph runs: a path of segments `node:task`, empty for the root graph. The second graph that a task calls has
-the namespace of the first, followed by a bare number. It runs next to the first graph, not within it."""
+"""The place where a graph runs, as a path of segments `node:task`. The path of the root graph is empty
+(https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_algo.py). If a task calls a second
+graph, that graph's namespace is the namespace of the first graph, followed by a number. Nevertheless, the second graph
+does not run inside the first one."""
 
 
 class Part(NamedTuple):
-    """One part of a stream, in the one shape that a `Translator` works on.
+    """One part of a stream, in the only shape that a `Translator` works with.
 
-    `ns`: the namespace of the graph that it comes from; `()` is the root graph. `mode`, `data`: the stream mode, and
-    its payload. `id`: the id that a platform gave it, with which the stream can be joined again. `interrupts`: the
-    interrupts that came next to `values`. `from_start`: for the mode `messages`, whether everything of the message
-    before this part is certain to have been read, wherever the stream was joined.
+    `ns`: the namespace of the graph that the part comes from; `()` is the root graph. `mode`, `data`: the stream mode,
+    and its payload. `id`: the id that a platform gave the part; a reader can rejoin the stream after this id.
+    `interrupts`: the interrupts that a part in the mode `values` contains in addition to its data. `from_start`: for
+    the mode `messages`, whether all earlier parts of the message are certain to have been read, even if the stream was
+    joined late.
     """
 
     ns: Namespace
@@ -54,15 +57,16 @@ class Part(NamedTuple):
 
 
 def is_within(inner: Namespace, outer: Namespace) -> bool:
-    """Whether the graph at `inner` is the graph at `outer`, or runs within it."""
+    """Returns whether the graph at `inner` is the graph at `outer`, or runs inside it."""
     depth = len(outer)
     return not outer or (inner[:depth] == outer and (len(inner) == depth or ":" in inner[depth]))
 
 
 def task_path(ns: Namespace, metadata: Mapping[str, Any]) -> Namespace:
-    """The path of the task that a message of the graph at `ns` comes from: its graph's namespace and its own segment.
+    """Returns the path of the task that a message from the graph at `ns` comes from. This is the graph's namespace,
+    followed by the task's own segment.
 
-    The message's metadata names the task even if the stream has lost the namespace.
+    The message's metadata names the task even if the namespace is missing from the stream.
     """
     path = metadata.get("langgraph_checkpoint_ns")
     if isinstance(path, str) and path:

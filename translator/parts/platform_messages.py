@@ -1,10 +1,13 @@
-"""A platform's `messages` mode (`messages/partial|complete|metadata`) as chunks.
+"""Converts a platform's `messages` mode (`messages/partial`, `messages/complete` and `messages/metadata`) to chunks.
 
-The server adds the chunks up and sends the whole message so far; metadata comes once, under the message's id. Each
-message is compared with the one before it, and the difference becomes a chunk. If a message does not continue the one
-before, because a provider took text back, no chunk is made: the `values` of the root graph correct it. For a tool call
-the server sends what a lenient parser makes of the arguments so far. The part of their JSON before its closing brackets
-can no longer change, so it is read at once; the rest follows when the superstep ends.
+In this mode, the server adds up the chunks of a message, and each time sends the whole message so far. It sends the
+metadata only once, under the message's id. Each version of a message is compared with the previous version, and the
+difference becomes a chunk. If a version does not continue the previous one, because a provider has withdrawn text, no
+chunk is made. The root graph's `values` correct the text later.
+
+For the arguments of a tool call, the server sends the object that a lenient parser has read from the incomplete JSON.
+This object is written as JSON again. The text before its closing brackets can no longer change, so it is read
+immediately. The rest is read when the superstep ends.
 """
 
 from __future__ import annotations
@@ -20,22 +23,25 @@ _CLOSERS: Final = '"]}'
 
 
 class AccumulatedMessages:
-    """The messages of one run so far."""
+    """Keeps the latest version of each of a run's messages."""
 
     def __init__(self) -> None:
         self._metadata: dict[str, Mapping[str, Any]] = {}
         self._so_far: dict[str, Mapping[str, Any]] = {}
         self._arguments: dict[tuple[str, int], str] = {}
-        """By message and position of a call: the arguments that have been read."""
+        """For each tool call, the arguments that have been read so far. The keys are the message's id and the position
+        of the tool call."""
 
     def add_metadata(self, metadata: Any) -> Iterator[Part]:
-        """Takes the data of a `messages/metadata` part, which does not have a message."""
+        """Stores the metadata from a `messages/metadata` part. Yields nothing, because such a part contains no
+        message."""
         if isinstance(metadata, Mapping):
             self._metadata.update({key: _metadata(value) for key, value in metadata.items()})
         yield from ()
 
     def read(self, kind: str, message: Any) -> Iterator[Part]:
-        """The `messages` parts for one message of a part: chunks while it grows, and otherwise the message itself."""
+        """Yields the `messages` parts for one version of a message. If the first version is already complete, the part
+        contains the message itself. Otherwise the part contains a chunk with only the new content."""
         if not isinstance(message, Mapping):
             return
         message_id = message.get("id")
@@ -54,12 +60,12 @@ class AccumulatedMessages:
 
     @property
     def has_open_calls(self) -> bool:
-        """Whether there are calls whose last fragments have not been read."""
+        """Whether there are tool calls whose arguments have been read only in part."""
         return bool(self._arguments)
 
     def remaining(self, ns: Namespace) -> Iterator[Part]:
-        """The `messages` parts that end the calls of the graph at `ns` and of the graphs within it, because their
-        messages have ended."""
+        """Yields the `messages` parts that complete the tool calls made by the graph at `ns` and by the graphs inside
+        it. This method is called when a superstep has ended, and so the messages of these graphs are complete."""
         for key in {key: None for key, _ in self._arguments}:
             metadata = self._metadata.get(key, _NO_METADATA)
             if is_within(_namespace(metadata), ns):
@@ -70,7 +76,7 @@ class AccumulatedMessages:
                     yield _part(_chunk(message, "", calls, None), metadata)
 
     def _calls(self, key: str, message: Mapping[str, Any], *, ended: bool) -> list[Mapping[str, Any]]:
-        """What is new in the calls of a message, as the fragments that a model would have sent."""
+        """Returns what is new in a message's tool calls, as the fragments that a model would have sent."""
         new: list[Mapping[str, Any]] = []
         for position, call in enumerate(_as_list(message.get("tool_calls"))):
             if not isinstance(call, Mapping):
@@ -86,7 +92,8 @@ class AccumulatedMessages:
 
 
 def _part(message: Mapping[str, Any], metadata: Mapping[str, Any]) -> Part:
-    """A part of the `messages` mode. The server leaves the namespace out, but the metadata has it."""
+    """Returns a part in the `messages` mode. The server does not send the namespace, so it is taken from the
+    metadata."""
     return Part(_namespace(metadata), "messages", (message, metadata), from_start=True)
 
 
@@ -101,7 +108,7 @@ def _metadata(value: Any) -> Mapping[str, Any]:
 
 
 def _since(before: Mapping[str, Any], now: Mapping[str, Any], calls: list[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """A chunk that leads from `before` to `now`; None if `now` does not continue it."""
+    """Returns the chunk that has to be added to `before` to get `now`; None if `now` does not continue `before`."""
     content = _content_since(before.get("content") or "", now.get("content") or "")
     if content is None:
         return None
@@ -153,6 +160,7 @@ def _block_since(old: Any, block: Any) -> Any:
 
 
 def _stable(arguments: str) -> str:
-    """The beginning of a call's arguments that can no longer change: they lack the characters that close them."""
+    """Returns the beginning of a tool call's arguments that can no longer change, which excludes the characters that
+    close them."""
     open_ended = arguments.rstrip(_CLOSERS)
     return open_ended.removesuffix("null")

@@ -1,33 +1,36 @@
-"""`PartReader`: turns whatever a stream yields into `Part`s. No other module knows the shapes in which parts come.
+"""Provides `PartReader`, which turns the items of any LangGraph stream into `Part`s. Only the modules in this folder
+know the shapes in which parts arrive.
 
 Shapes, as measured on langgraph 1.0 to 1.2 and langgraph-sdk 0.3 to 0.4:
 
 ==============================================  ========================================================================
 `(mode, data)`, `(ns, mode, data)`              a local `astream(stream_mode=[...])`, the second with `subgraphs=True`;
                                                 `RemoteGraph` with `subgraphs=True`
-`{"type": mode, "ns": (...), "data": data}`     a local `astream(version="v2")`, `RemoteGraph`'s, and, with a list for
-                                                `ns`, the SDK's; `values` have their `interrupts` next to them
+`{"type": mode, "ns": (...), "data": data}`     a local `astream(version="v2")`, `RemoteGraph`, and, with a list for
+                                                `ns`, the SDK; `values` also have the key `interrupts`
 `StreamPart(event, data, id)`                   the SDK, and `RemoteGraph`; the event is `mode` or `mode|ns|ns`
 lists, `{"event", "data", "id"}`, `{"ns",       recordings of these as JSON
 "mode", "data", "id"}`
-`StreamPart(event, envelope, id)`               a run that LangChain's protocol v3 has started: see `v3`
+`StreamPart(event, envelope, id)`               a run that was started through LangChain's protocol v3: see `v3.py`
 ==============================================  ========================================================================
 
 If a stream was requested with a single mode that is not in a list, or with a tuple of modes, it yields payloads without
-their mode. They cannot be told apart, so they are refused with a message that says how to request the stream.
+their modes. It is impossible to tell which mode such a payload belongs to, so an error is raised that explains how to
+request the stream.
 
 Where parts come from
 
-1. The caller that makes the reader says where its parts come from. In a `local` stream that stops without an exception,
-   the parts have shown how the run ended. In a `platform` stream they have not, because the stream stops in the same
-   way when a run has finished, was interrupted or cancelled, or when the connection was lost. No shape overrides what
-   the caller says.
-2. If the caller did not say it, a stream counts as a platform's from the first part that a local graph cannot yield: an
-   event of the SDK, a `ns` that is a list, or a message as JSON in a tuple or in the `version="v2"` form, as
-   `RemoteGraph` yields it. So does a stream of ready `Part`s, which do not show where they come from. It is worse to
-   call a lost run finished than to call a finished run lost.
-3. A `RemoteGraph` yields everything but messages in the shapes of a local graph. `translate` recognises its stream by
-   the generator; a caller that wraps the generator has to pass `source="platform"`.
+1. The caller that creates the reader specifies where its parts come from. When a `local` stream stops without an
+   exception, it has shown how the run ended. When a `platform` stream stops, it has not shown this, because it stops in
+   the same way whether the run finished, was interrupted or was cancelled, or the connection was lost. The shape of a
+   part never overrides the caller's choice.
+2. If the caller does not specify the source, the stream counts as a platform's as soon as a part arrives that a local
+   graph cannot yield. Such a part is an event from the SDK, a part whose `ns` is a list, or a message as JSON in a
+   tuple or in the `version="v2"` shape, as `RemoteGraph` yields it. `Part` objects do not show where they come from. A
+   stream of them also counts as a platform's, because it is worse to report a lost run as finished than to report a
+   finished run as lost.
+3. A `RemoteGraph` yields everything except messages in the shapes of a local graph. `translate` recognises such a
+   stream by its generator. A caller that wraps this generator in another one has to pass `source="platform"`.
 """
 
 from __future__ import annotations
@@ -42,16 +45,17 @@ from .platform_messages import AccumulatedMessages
 from .v3 import Envelopes
 
 Source = Literal["local", "platform"]
-"""Where the parts of a stream come from: a graph of this process, or a LangGraph server."""
+"""The source of a stream's parts, which is either a graph in this process or a LangGraph server."""
 
 _SEQUENCES: Final = (tuple, list)
-_HOW_TO_ASK: Final = "ask for the stream with stream_mode=STREAM_MODES, a list of several modes"
+_HOW_TO_ASK: Final = "request the stream with stream_mode=STREAM_MODES, a list of several modes"
 
 
 class PartReader:
-    """Reads the parts of one stream, in any shape, one after the other.
+    """Reads the parts of one stream, one after another, in any shape.
 
-    `source`: where the parts come from, `"local"` or `"platform"`; with None their shapes decide, as far as they can.
+    `source`: where the parts come from, `"local"` or `"platform"`. With None, the shapes of the parts decide, as far as
+    they can.
 
     Example:
         reader = PartReader("platform")
@@ -61,7 +65,8 @@ class PartReader:
     """
 
     source: Source | None
-    """Where the parts come from; None if the caller did not say it and no part has come that only a server sends."""
+    """Where the parts come from. If the caller does not specify the source, this attribute is None until a part arrives
+    that only a server sends."""
 
     def __init__(self, source: Source | None = None) -> None:
         if source not in ("local", "platform", None):
@@ -69,47 +74,51 @@ class PartReader:
         self.source = source
         self._accumulated = AccumulatedMessages()
         self._v3: Envelopes | None = None
-        """None until an event of the protocol v3 comes."""
+        """None until an event of the protocol v3 arrives."""
 
     def gap(self) -> None:
-        """Parts may have been missed: nothing more is read of messages that may now be incomplete."""
+        """Tells the reader that parts may have been missed. The rest of any message that may now be incomplete is
+        skipped."""
         if self._v3 is not None:
             self._v3.gap()
 
     def read(self, raw: Any) -> list[Part]:
-        """The parts in `raw`: usually one, but several or none if a server sends messages in another form.
+        """Returns the parts in `raw`. Usually this is one part, but there may be several or none if a server sends
+        messages in a different shape. Also stores whatever is needed to read later parts.
 
-        `raw`: what `graph.astream()`, a `RemoteGraph` or the SDK's run stream yields in any of their versions, or its
-        JSON; or a `Part`. Raises `UnreadablePartError`, which names what came, for anything else.
+        `raw`: an item that `graph.astream()`, a `RemoteGraph` or the SDK's run stream yields in any version, or the
+        JSON of such an item; or a `Part`. Raises `UnreadablePartError` for anything else, with a text that describes
+        what was received.
         """
         part = part_of(raw)
+        mode, is_envelope = part.mode, type(part.data) is dict and _is_envelope(part.data)
+        if mode == "messages" and not is_envelope:
+            _check_message(part.data)
         if self.source is None and _may_be_a_servers(raw, part):
             self.source = "platform"
-        mode = part.mode
-        if _is_envelope(part.data):
+        if is_envelope:
             self._v3 = self._v3 or Envelopes()
             return _read("An event of the protocol v3", self._v3.read, part.data, part)
         if self._v3 is not None:
             return [*self._v3.flush(), part]
-        if mode == "messages":
-            _check_message(part.data)
-        elif mode == "messages/metadata":
+        if mode == "messages/metadata":
             return _read("The metadata of a message", self._accumulated.add_metadata, part.data)
-        elif mode in ("messages/partial", "messages/complete"):
+        if mode in ("messages/partial", "messages/complete"):
             messages = part.data if isinstance(part.data, list) else ()
             what = f"A message of the mode {mode!r}"
-            return [new for each in messages for new in _read(what, self._accumulated.read, mode, each)]
-        elif self._accumulated.has_open_calls and _ends_superstep(part):
-            return [*_read("The calls of a message", self._accumulated.remaining, part.ns), part]
+            return [new for message in messages for new in _read(what, self._accumulated.read, mode, message)]
+        if self._accumulated.has_open_calls and _ends_superstep(part):
+            return [*_read("The tool calls in a message", self._accumulated.remaining, part.ns), part]
         return [part]
 
 
 def message_payload(raw: Any) -> Any:
-    """The payload of a part of the mode `messages`; None for any other part.
+    """Returns the payload of a part in the mode `messages`; None for a part in any other mode.
 
-    It knows every shape of a live stream but the tuples of a local stream with subgraphs, which `Translator.feed` reads
-    itself. It checks nothing: for any other shape it may return anything or raise, and `PartReader` reads that part.
-    Every token passes through here, so it makes no objects.
+    This function knows every shape in which live streams yield parts, except the tuples from a local stream with
+    subgraphs, which `Translator.feed` reads itself. The function does not check the shape. For an unknown shape, it may
+    return anything or raise an exception, and then `PartReader` reads the part. The function creates no objects,
+    because every token passes through it.
     """
     kind = type(raw)
     if kind is dict:
@@ -123,24 +132,26 @@ def message_payload(raw: Any) -> Any:
 
 
 def part_of(raw: Any) -> Part:
-    """The `Part` in `raw`, by its shape alone and with the mode that it names. Raises `UnreadablePartError`."""
+    """Returns `raw` as a `Part`. Converts only the shape; the mode and the data are left as they arrived. Raises
+    `UnreadablePartError` if the shape is unknown."""
     kind: type[Any] = type(raw)
     try:
         if kind is Part:
             return raw  # type: ignore[no-any-return]
-        if issubclass(kind, tuple | list):
+        if issubclass(kind, (tuple, list)):
             return _from_sequence(raw)
         if issubclass(kind, dict):
             return _from_mapping(raw)
     except UnreadablePartError:
         raise
-    except Exception as error:  # a part whose own shape raises when it is read
+    except Exception as error:  # reading an attribute or an item of the object raised an exception
         raise UnreadablePartError(f"expected a part of a LangGraph stream, got {_name(raw)}") from error
     raise UnreadablePartError(f"expected a part of a LangGraph stream, got {_name(raw)}; {_HOW_TO_ASK}")
 
 
 def _may_be_a_servers(raw: Any, part: Part) -> bool:
-    """Whether a part is one that a local graph never yields (rule 2)."""
+    """Returns whether a part may come from a server, because a local graph never yields such a part or because its
+    source is unknown (rule 2)."""
     kind = type(raw)
     if kind is Part:
         return True
@@ -156,7 +167,8 @@ def _may_be_a_servers(raw: Any, part: Part) -> bool:
 
 
 def _ends_superstep(part: Part) -> bool:
-    """Whether a part ends what is open in its graph: a superstep is over, or the run starts, perhaps again."""
+    """Returns whether a part ends everything that is open in its graph. This is the case if a superstep has ended, or
+    if the run starts or is restarted."""
     if part.mode == "metadata":
         return isinstance(part.data, Mapping) and "attempt" in part.data
     if part.mode != "values":
@@ -166,7 +178,8 @@ def _ends_superstep(part: Part) -> bool:
 
 
 def _read(what: str, act: Callable[..., Iterable[Part] | None], *args: Any) -> list[Part]:
-    """The parts that `act` yields. If it raises, which no known value causes, a part that says so follows them."""
+    """Returns the parts that `act` yields. If `act` raises an exception, the last part reports it. This is a safeguard;
+    no known input causes it."""
     parts: list[Part] = []
     try:
         parts += act(*args) or ()
@@ -176,12 +189,12 @@ def _read(what: str, act: Callable[..., Iterable[Part] | None], *args: Any) -> l
 
 
 def _from_sequence(raw: Sequence[Any]) -> Part:
-    if len(raw) == 2 and isinstance(raw[0], str):
-        return Part((), raw[0], raw[1])
+    if len(raw) == 3 and isinstance(raw[0], (tuple, list)) and isinstance(raw[1], str):
+        return Part(_namespace(raw[0]), raw[1], raw[2])
     if len(raw) == 3 and isinstance(raw[0], str):
         return _from_event(raw[0], raw[1], raw[2])
-    if len(raw) == 3 and isinstance(raw[0], tuple | list) and isinstance(raw[1], str):
-        return Part(_namespace(raw[0]), raw[1], raw[2])
+    if len(raw) == 2 and isinstance(raw[0], str):
+        return Part((), raw[0], raw[1])
     if len(raw) == 2:
         shape = "(message, metadata)" if isinstance(raw[1], Mapping) and "langgraph_node" in raw[1] else "two values"
         raise UnreadablePartError(f"expected (mode, data), got {shape} without a mode; {_HOW_TO_ASK}")
@@ -196,7 +209,7 @@ def _from_mapping(raw: dict[Any, Any]) -> Part:
         if isinstance(event, str) and not event.startswith("on_"):
             return _from_event(event, raw["data"], raw.get("id"))
         name = kind if isinstance(kind, str) else mode
-        if isinstance(name, str) and isinstance(raw.get("ns", ()), tuple | list):
+        if isinstance(name, str) and isinstance(raw.get("ns", ()), (tuple, list)):
             path, interrupts = _namespace(raw.get("ns", ())), raw.get("interrupts", ())
             return Part(path, name, raw["data"], _id(raw.get("id")), interrupts)
     if isinstance(event, str) and event.startswith("on_"):
@@ -213,22 +226,22 @@ def _from_event(event: str, data: Any, part_id: Any) -> Part:
 
 
 def _namespace(ns: Sequence[Any]) -> tuple[str, ...]:
-    return tuple(map(str, ns))
+    return tuple(map(str, ns)) if ns else ()
 
 
 def _id(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _is_envelope(data: Any) -> bool:
-    """Whether `data` is an event of the protocol v3."""
-    if type(data) is not dict or type(data.get("type")) is not str or data["type"] != "event":
+def _is_envelope(data: dict[Any, Any]) -> bool:
+    """Returns whether `data` is an event of the protocol v3."""
+    if type(data.get("type")) is not str or data["type"] != "event":
         return False
     return isinstance(data.get("method"), str) and isinstance(data.get("params"), Mapping)
 
 
 def _check_message(data: Any) -> None:
-    if isinstance(data, tuple | list) and len(data) == 2 and isinstance(data[1], Mapping | None):
+    if isinstance(data, (tuple, list)) and len(data) == 2 and (data[1] is None or isinstance(data[1], (dict, Mapping))):
         return
     raise UnreadablePartError(f"expected (message, metadata) in a part of mode 'messages', got {_name(data)}")
 

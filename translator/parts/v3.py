@@ -1,26 +1,30 @@
-"""The events of LangChain's protocol v3 as parts: `Envelopes`. A run that LangChain's `useStream` has started streams
-them under the names of the modes, even to a reader that joins it in the old way.
+"""Converts the events of LangChain's protocol v3 to parts. If LangChain's `useStream` started a run, the run's stream
+contains these events under the names of the modes, even for a reader that joins the run through the older API.
 
     {"type": "event", "method": "messages", "params": {"namespace": [...], "data": {...}, "interrupts": [...]}}
 
-Rules
+The types of the events are defined in the package `langchain-protocol` (https://pypi.org/project/langchain-protocol/).
 
-1. Only the event that starts a message has the message's id. The events after it belong to the message that is open in
-   their namespace. If several messages are open there, it is unknown which of them an event belongs to. Then nothing
-   more of them is read, and the next `values` have them whole. Nothing is read of a message that began before the
-   stream was joined, or in a gap.
-2. Text, reasoning and the arguments of tool calls are read as they come; any other block is read when it is whole.
-   In a stream of the Responses API each part of a reasoning item is a block, and only the first has the item's id. The
-   blocks of reasoning that follow it without an id belong to the same item, and get the index that LangChain's v1
-   format has for them (`content/reasoning.py`, rule 5).
+Rules:
+
+1. Only the event that starts a message contains the message's id. Later events belong to the message that is open in
+   their namespace. If several messages are open in the same namespace, it is unknown which of them an event belongs to.
+   In that case the rest of these messages is skipped, and the client gets them from the next `values`. A message is
+   skipped entirely if it began before the stream was joined, or during a gap.
+2. Text, reasoning and the arguments of tool calls are read as they arrive. Any other block is read when it is complete.
+   In a stream from OpenAI's Responses API, each part of a reasoning item is a block, and only the first block contains
+   the item's id. The blocks of reasoning that follow without an id belong to the same item. They are given the same
+   index as in LangChain's v1 format (`content/reasoning.py`, rule 5).
 3. The result of a tool is read when the tool has finished. If the tool failed or returned a `Command`, the result is
-   read from the next values of its graph. Metadata does not say where a message comes from, so what a model says while
-   a tool of its graph runs counts as said inside that tool.
-4. If a tool runs a graph, the event that names the tool's call (`lifecycle`) follows the first `values` of that graph.
-   So these values wait for one part.
-5. Messages lack the name of their node, tags and metadata, and there are no `updates`, `tasks` or `custom`. A `NOTE`
-   says once what the client misses because of that. Nor does a part say that a run continues a step after an interrupt.
-   So what the finished tasks of that step have emitted is removed first, and comes back when the step ends.
+   read from the next `values` of the graph that called the tool. The metadata does not show where a message comes from.
+   So if a model generates text while a tool in its graph is running, that text is treated as if it had been generated
+   inside the tool.
+4. If a tool runs a graph, the event that names the tool call (`lifecycle`) arrives after the first `values` of that
+   graph. So these `values` are held until the next part arrives.
+5. Messages have no node name, tags or metadata, and there are no `updates`, `tasks` or `custom` parts. A `NOTE` at the
+   start of the stream describes what the client does not get as a result. If a run continues a step after an interrupt,
+   no part shows this either. So the messages from the tasks of that step that had already finished are removed at
+   first, and are emitted again when the step ends.
 """
 
 from __future__ import annotations
@@ -38,49 +42,52 @@ _LACKS: Final = (
 
 
 class _Message:
-    """A message that is open."""
+    """A message that has begun and not ended."""
 
     def __init__(self, message_id: str, metadata: Mapping[str, Any], *, is_read: bool) -> None:
         self.id = message_id
         self.metadata = metadata
         self.streamed: set[Any] = set()
-        """The indices of the blocks that are read as they come."""
+        """The indices of the blocks that are read piece by piece as they arrive."""
         self.reasoning: dict[Any, Mapping[str, Any]] = {}
-        """By index of a block of reasoning: what its pieces have next to their text."""
+        """For each block of reasoning, the fields that are added to every piece of the block, as a mapping from the
+        index of the block."""
         self.item: tuple[str, Any, int] | None = None
-        """The item of reasoning that the last block belongs to: its id, the index of its first block, its last part."""
+        """The reasoning item that the last block belongs to, as a tuple of the item's id, the index of its first block,
+        and the number of its last part."""
         self.is_read = is_read
-        """Whether it is an assistant's message, and no other message has been open at the same time."""
+        """Whether the rest of the message can be read. This is the case if the message is from an assistant, and no
+        other message has been open in its namespace at the same time."""
 
 
 class Envelopes:
-    """The events of one run, read one after the other."""
+    """Reads the events of one run, one after another, and keeps track of its open messages and running tools."""
 
     def __init__(self) -> None:
         self._begun = 0
-        """How many messages have begun."""
+        """The number of messages that have begun."""
         self._open: dict[Namespace, list[_Message]] = {}
         self._tools: dict[Namespace, set[Any]] = {}
-        """By graph: the ids of the calls whose tools are running."""
+        """For each graph, the ids of the tool calls whose tools are running."""
         self._unread: dict[Namespace, set[Any]] = {}
-        """By graph: the ids of the calls whose results came without a message, because the tool failed or returned a
-        `Command`."""
+        """For each graph, the ids of the tool calls that ended without a result message, because the tool failed or
+        returned a `Command`."""
         self._graphs: set[Namespace] = set()
-        """The graphs whose first `values` have come."""
+        """The graphs whose first `values` have arrived."""
         self._waiting: Part | None = None
 
     def gap(self) -> None:
-        """Events may have been missed: nothing more is read of the messages that are open."""
+        """Tells the reader that events may have been missed. The rest of each open message is skipped."""
         self._open.clear()
 
     def flush(self) -> Iterator[Part]:
-        """The values that are waiting (rule 4)."""
+        """Yields the `values` that are being held (rule 4), and stops holding them."""
         waiting, self._waiting = self._waiting, None
         if waiting is not None:
             yield waiting
 
     def read(self, envelope: Mapping[str, Any], part: Part) -> Iterator[Part]:
-        """The parts for an event. `part`: the part in which it came."""
+        """Yields the parts for the event in `envelope`. `part`: the part that contains the event."""
         if not self._graphs:
             self._graphs.add(())
             yield Part((), NOTE, _LACKS)
@@ -140,7 +147,8 @@ class Envelopes:
                 self._unread.setdefault(ns, set()).add(call_id)
 
     def _results(self, ns: Namespace, channels: Any) -> Iterator[Part]:
-        """The results that came without a message, as the values of their graph have them."""
+        """Yields the results of tool calls that ended without a result message. They are taken from the `values` of the
+        graph that made the tool calls."""
         unread = self._unread.pop(ns, set())
         for items in channels.values() if unread and isinstance(channels, Mapping) else ():
             for message in items if isinstance(items, list) else ():
@@ -149,7 +157,7 @@ class Envelopes:
                     yield _result(ns, message, None)
 
     def _delegation(self, data: Mapping[str, Any]) -> Iterator[Part]:
-        """The call that a graph which has begun runs for, as the mode `tasks` would name it."""
+        """Yields a part that names the tool call for which a new graph runs, in the same form as the mode `tasks`."""
         cause, ns = data.get("cause"), data.get("namespace")
         if not isinstance(cause, Mapping) or cause.get("type") != "toolCall" or not isinstance(ns, list) or not ns:
             return
@@ -167,7 +175,8 @@ def _result(ns: Namespace, message: Mapping[str, Any], part_id: str | None) -> P
 
 
 def _chunk(message: _Message, data: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What an event adds to its message, as fields of a chunk; None if it adds nothing, or not yet."""
+    """Returns what an event adds to its message, as the fields of a chunk; None if it adds nothing, or its content is
+    read later."""
     event, index = data.get("event"), data.get("index")
     if event == "message-finish":
         usage, metadata = data.get("usage"), data.get("metadata")
@@ -193,13 +202,13 @@ def _chunk(message: _Message, data: Mapping[str, Any]) -> dict[str, Any] | None:
             args = block.get("args")
             return _call(index, block, args if isinstance(args, str) else freeze(args).data.decode())
         return {"content": [block]}
-    if kind in ("text", "reasoning") and block.keys() - {"type", "index", kind}:  # citations, a signature
+    if kind in ("text", "reasoning") and block.keys() - {"type", "index", kind}:  # with citations or a signature
         return {"content": [{**block, kind: ""}]}
     return None
 
 
 def _place(message: _Message, index: Any, block: Mapping[str, Any]) -> None:
-    """Notes which item of reasoning a block that begins is of (rule 2)."""
+    """Records which reasoning item a new block belongs to (rule 2)."""
     if block.get("type") != "reasoning":
         message.item = None
     elif block.get("id"):
@@ -213,7 +222,7 @@ def _place(message: _Message, index: Any, block: Mapping[str, Any]) -> None:
 
 
 def _grown(message: _Message, index: Any, block: Mapping[str, Any]) -> dict[str, Any] | None:
-    """A piece of a text or of reasoning."""
+    """Returns the next piece of a text or reasoning block, as the fields of a chunk; None if the piece is empty."""
     if "text" in block:
         return {"content": block["text"]} if block["text"] else None
     reasoning = block.get("reasoning")
@@ -222,5 +231,5 @@ def _grown(message: _Message, index: Any, block: Mapping[str, Any]) -> dict[str,
 
 
 def _call(index: Any, block: Mapping[str, Any], args: Any) -> dict[str, Any]:
-    """A piece of a tool call."""
+    """Returns the next piece of a tool call, as the fields of a chunk."""
     return {"tool_call_chunks": [{"index": index, "id": block.get("id"), "name": block.get("name"), "args": args}]}

@@ -1,4 +1,6 @@
-"""What belongs to a run as a whole: subagents, steps, interrupts, custom events, errors, how it ends.
+"""Translates everything in a run except its messages and state. This includes subagents, steps, interrupts, custom
+events, errors and the ending.
 
-Imports everything below it; `messages` and `checkpoint` stand beside it, and only `procedures.py` calls all three.
+This package may import any package below it. It does not import `messages` or `checkpoint`, and they do not import it;
+only `procedures.py` calls all three.
 """

@@ -1,5 +1,5 @@
-"""The approval of tool calls, as LangChain's middleware asks for it: the JSON schema of an answer. Whether an answer
-fits, and what is done with it, is decided elsewhere.
+"""Builds the JSON schema for the answer to an interrupt in which LangChain's middleware asks for approval of tool
+calls. This module neither validates nor uses the answers.
 
 The middleware is `HumanInTheLoopMiddleware` (https://docs.langchain.com/oss/python/langchain/human-in-the-loop).
 
@@ -8,9 +8,9 @@ The middleware is `HumanInTheLoopMiddleware` (https://docs.langchain.com/oss/pyt
 | `action_requests` and `review_configs` | `{"decisions": [...]}`, one decision for each request, in the same order |
 | `{"type": "tool_approval", ...}` | one decision |
 
-A decision is an object with a `type`: `approve`, `reject` (perhaps with a `message`), `edit` (with the `edited_action`)
-or `respond` (with a `message` that replaces the tool's result). The review configs say which types are allowed, by the
-name of the action. A value of any other form has no schema.
+A decision is an object with a `type`: `approve`, `reject` (with an optional `message`), `edit` (with the
+`edited_action`) or `respond` (with a `message` that replaces the tool's result). For each action, the review configs
+list the allowed types. An interrupt with any other value has no schema.
 """
 
 from __future__ import annotations
@@ -32,12 +32,13 @@ _FIELDS: Final[Mapping[str, tuple[Schema, tuple[str, ...]]]] = {
     "reject": ({"message": _TEXT}, ()),
     "respond": ({"message": _TEXT}, ("message",)),
 }
-"""By the type of a decision: its other fields, and which of them are required."""
+"""For each type of decision, its other fields, and the names of the required ones."""
 _ANY: Final[Schema] = {"type": "object", "properties": {"type": _TEXT}, "required": ["type"]}
 
 
 def approval_schema(value: Any) -> Schema | None:
-    """The schema of the answer to an interrupt that asks for the approval of tool calls; None for any other value."""
+    """Returns the schema for the answer to an interrupt that asks for approval of tool calls. `value`: the interrupt's
+    value. Returns None if the value asks for anything else."""
     if isinstance(value, Mapping) and value.get("type") == "tool_approval":
         return _one_of(list(_FIELDS))
     decisions = decision_schemas(value)
@@ -51,12 +52,12 @@ def approval_schema(value: Any) -> Schema | None:
 
 
 def decision_schemas(value: Any) -> list[Schema] | None:
-    """The JSON schema of each decision that an interrupt's value asks for, as LangChain's `HumanInTheLoopMiddleware`
-    makes it for several tool calls; None for any other value."""
+    """Returns the JSON schema of each decision that an interrupt asks for if LangChain's `HumanInTheLoopMiddleware`
+    raised it for several tool calls; None if the interrupt's value has any other form."""
     if not isinstance(value, Mapping):
         return None
     requests, configs = value.get("action_requests"), value.get("review_configs")
-    if not isinstance(requests, list | tuple) or not isinstance(configs, list | tuple):
+    if not isinstance(requests, (list, tuple)) or not isinstance(configs, (list, tuple)):
         return None
     allowed = {
         config["action_name"]: config.get("allowed_decisions")
@@ -68,8 +69,8 @@ def decision_schemas(value: Any) -> list[Schema] | None:
 
 
 def _one_of(allowed: Any) -> Schema:
-    """The schema of a decision that has one of these types, or any type if they are unknown."""
-    if not isinstance(allowed, list | tuple):
+    """Returns the schema for a decision that has one of these types, or any type if the allowed types are unknown."""
+    if not isinstance(allowed, (list, tuple)):
         return _ANY
     types = list(dict.fromkeys(kind for kind in allowed if isinstance(kind, str)))
     if not types:

@@ -1,16 +1,18 @@
-"""The events for what nodes write to the stream themselves, with `get_stream_writer`
+"""Creates the events for payloads that nodes write to the stream with `get_stream_writer`
 (https://docs.langchain.com/oss/python/langgraph/streaming).
 
 Rules:
 
-1. An AG-UI `ACTIVITY_SNAPSHOT` or `ACTIVITY_DELTA` is emitted as it is, if it is valid and the client can apply it.
-   Its id must not belong to another kind of message, its patch must fit the activity, and the patched activity must not
-   be nested so deeply that a snapshot could not hold it.
-2. A mapping of only `name` and `value`, or an AG-UI `CUSTOM` event, becomes `CUSTOM` with that name. Anything else,
-   even another AG-UI event, becomes `CUSTOM` with the name `custom` and the payload as its value.
-3. A mapping of only `name`, which is `agui_state`, and `value`, a mapping of values by channel, is state that a node
-   writes while it runs. The values are emitted as state. They stay until a node has written their channel or the run
-   ends (`checkpoint/state.py`). A subagent has its own state, so what it writes becomes a `CUSTOM` event with its id.
+1. An AG-UI `ACTIVITY_SNAPSHOT` or `ACTIVITY_DELTA` (https://docs.ag-ui.com/concepts/events) is emitted unchanged if it
+   is valid and the client can apply it. The client can apply it if its id does not belong to another kind of message,
+   if its patch fits the activity, and if the patched activity is not nested too deeply for a snapshot.
+2. A mapping with exactly the keys `name` and `value`, or an AG-UI `CUSTOM` event, becomes a `CUSTOM` event with the
+   same name and value. Any other payload, even another AG-UI event, becomes a `CUSTOM` event whose name is `custom` and
+   whose value is the payload.
+3. A node can also write state while it is running. To do so it writes a mapping with exactly two keys: `name`, which is
+   `agui_state`, and `value`, a mapping from channel names to values. These values are emitted as state. Each value is
+   kept until a node has written its channel or the run ends (`checkpoint/state.py`). A subagent has a state of its own,
+   so a mapping from a subagent becomes a `CUSTOM` event with the subagent's id.
 """
 
 from __future__ import annotations
@@ -27,22 +29,24 @@ from ..wire.sse import to_model
 
 _ACTIVITIES: Final = ("ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA")
 _FIELDS = frozenset({"type", "messageId", "activityType", "content", "replace", "patch"})
-"""The fields of an activity event that pass."""
+"""The fields of an activity event that are kept."""
 
 
 STATE: Final = "agui_state"
-"""The name under which a node writes state while it runs."""
+"""The name with which a node writes state while it is running."""
 
 
 def written_state(value: Any) -> dict[str, Any] | None:
-    """The values by channel that a payload of the `custom` mode, as JSON, writes (rule 3); None for other payloads."""
+    """Returns the state in a payload of the `custom` mode (rule 3), as a mapping from channel names to values; None if
+    the payload is not state. `value`: the payload as JSON."""
     is_state = isinstance(value, dict) and value.keys() == {"name", "value"} and value["name"] == STATE
     return value["value"] if is_state and isinstance(value["value"], dict) else None
 
 
 def custom_event(value: Any, view: ClientView, subagent: str | None) -> Event:
-    """The event for a payload of the `custom` mode, as JSON. `view`: what the client has; `subagent`: the id of the
-    subagent that wrote it, if one did."""
+    """Returns the event for a payload of the `custom` mode. `value`: the payload as JSON. `view`: the client's messages
+    and state.
+    `subagent`: the id of the subagent that wrote the payload; None if no subagent did."""
     if isinstance(value, dict):
         kind = value.get("type")
         if kind in _ACTIVITIES:
@@ -56,7 +60,8 @@ def custom_event(value: Any, view: ClientView, subagent: str | None) -> Event:
 
 
 def _activity(value: Mapping[str, Any], view: ClientView, subagent: str | None) -> Event | None:
-    """The activity event in a payload; None if it is not valid or the client cannot apply it (rule 1)."""
+    """Returns the activity event in a payload; None if the event is not valid or the client cannot apply it (rule
+    1)."""
     event = {key: item for key, item in value.items() if key in _FIELDS and item is not None}
     if subagent is not None:
         event["subagentRunId"] = subagent
@@ -69,14 +74,14 @@ def _activity(value: Mapping[str, Any], view: ClientView, subagent: str | None) 
             content = None if current is None else apply_patch(current.get("content"), event["patch"])
             if event["patch"] and _reach(event["patch"]) > MAX_DEPTH and nesting(content) > MAX_DEPTH:
                 return None
-    except ValueError:  # not an event of the protocol, or a patch that cannot be applied
+    except ValueError:  # the event is not valid, or its patch cannot be applied
         return None
     is_of_activity = current is None or current["role"] == "activity"
     return event if is_of_activity and isinstance(content, dict) else None
 
 
 def _reach(patch: list[Event]) -> int:
-    """How deeply the values of a patch may be nested. A value that is moved or copied is not in the patch, so it may
-    have any depth."""
+    """Returns how deeply the values in a patch may be nested once it has been applied. A patch does not contain the
+    values that it moves or copies, so these values may be nested to any depth."""
     moves = any(item["op"] in ("move", "copy") for item in patch)
     return MAX_DEPTH + 1 if moves else max(item["path"].count("/") + nesting(item.get("value")) for item in patch)

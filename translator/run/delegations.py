@@ -1,17 +1,23 @@
-"""The calls of deepagents' `task` tool that wait for their result: which call a subagent runs for. Emits nothing.
+"""Finds the calls to deepagents' `task` tool that are waiting for a result, and the call that a subagent runs for. This
+module emits no events.
 
-The tool is in https://github.com/langchain-ai/deepagents/blob/main/libs/deepagents/deepagents/middleware/subagents.py.
+The tool is defined in
+https://github.com/langchain-ai/deepagents/blob/main/libs/deepagents/deepagents/middleware/subagents.py. In this module,
+"call" means a tool call.
 
 Rules:
 
-1. The calls of a graph are in its own last values: they are the calls of the last assistant message that have no result
-   yet. The id of a call is not unique across graphs or turns, because some models start counting again.
-2. A stream that was joined late may lack values of the root graph. Then the values of a checkpoint are used.
-3. A subagent runs for the call that the `tasks` mode names. Without that mode its input decides: the last human message
-   of the input ends with the call's description, even if the subagent resumes. Without an input the name of its graph
-   (`lc_agent_name`) decides.
-4. A delegation has the id by which the client knows the call. It has none if the client does not know the call, or not
-   yet: its id was already taken, or its tool is hidden.
+1. A graph's waiting calls are found in the graph's own last values. They are the calls in the last assistant message
+   that have no result yet. Other values are not searched, because some models start counting again, so call ids are not
+   unique across graphs or turns.
+2. If the stream was joined late, no values of the root graph may have arrived yet. In that case the values in a
+   checkpoint are used.
+3. A subagent runs for the call that the `tasks` mode names. Without that mode, the call is identified from the
+   subagent's input: the last human message in the input ends with the call's description, even when the subagent is
+   resumed. If the input is unknown, the name of the subagent's graph (`lc_agent_name`) identifies it.
+4. A delegation contains the id by which the client knows the call. The delegation has no such id in two cases. If the
+   tool is hidden, the client never gets the call. If the call's own id was already taken, the client does not get the
+   call until the next snapshot (`calls.py`, rule 2).
 """
 
 from __future__ import annotations
@@ -30,33 +36,34 @@ TASK_TOOL: Final = "task"
 
 
 class Delegation(NamedTuple):
-    """A call of the `task` tool."""
+    """A call to the `task` tool."""
 
     id: str
     """The id that the model chose."""
     message_id: str
-    """The id of the assistant message that has the call."""
+    """The id of the assistant message that contains the call."""
     name: str
-    """The subagent that the call asks for."""
+    """The name of the subagent that the call asks for."""
     description: str
     client_id: str | None
-    """The id that the client knows the call by."""
+    """The id by which the client knows the call; None if the client does not have the call."""
 
 
 class Delegations:
-    """The unanswered calls of a run's graphs. `view`: the client's messages; `call_of`: returns the id of the call that
-    a tool's task runs, if the `tasks` mode named it."""
+    """Keeps track of the unanswered calls that the graphs of a run have made. `view`: the client's messages. `call_of`:
+    a function that returns the id of the call that a tool's task runs, or None if the `tasks` mode has not named the
+    call."""
 
     def __init__(self, view: ClientView, options: Options, call_of: Callable[[Namespace], str | None]) -> None:
         self._view = view
         self._key = options.messages_key
         self._call_of = call_of
         self._by_graph: dict[Namespace, list[Any]] = {}
-        """By graph: its last assistant message and the tool results after it."""
+        """For each graph, its last assistant message, followed by the tool results after that message."""
 
-    def on_values(self, ns: Namespace, channels: Any) -> None:
-        """`values` of the graph at `ns` came."""
-        if not ns:  # every graph within the root has ended
+    def read_values(self, ns: Namespace, channels: Mapping[str, Any] | None) -> None:
+        """Records the calls in `values` from the graph at `ns`."""
+        if not ns:  # every graph inside the root graph ended with its superstep
             self._by_graph.clear()
         tail: list[Any] = []
         kind = "tool"
@@ -67,15 +74,16 @@ class Delegations:
                 break
         self._by_graph[ns] = tail[::-1] if kind == "ai" else []
 
-    def on_checkpoint(self, channels: Any) -> None:
-        """A checkpoint of the root graph was read during the stream."""
+    def read_checkpoint(self, channels: Mapping[str, Any] | None) -> None:
+        """Records the calls in a checkpoint of the root graph that was read during the stream (rule 2)."""
         if () not in self._by_graph:
-            self.on_values((), channels)
+            self.read_values((), channels)
 
     def of(self, ns: Namespace, name: Any, text: str | None) -> list[Delegation]:
-        """The calls that the graph at `ns`, which a tool called, may run for (rule 3).
+        """Returns the calls that a graph may run for (rule 3). `ns`: the namespace of the graph, which a tool has
+        called.
 
-        `name`: the name of the graph; `text`: the text of its input. Either is None if it is unknown.
+        `name`: the graph's name. `text`: the text of the graph's input. Either of them is None if it is unknown.
         """
         call_id, calls = self._call_of(ns), self._unanswered(self._by_graph.get(ns[:-1]))
         if call_id is not None:
@@ -86,13 +94,13 @@ class Delegations:
         return [call for call in calls if call.name == name]
 
     def _unanswered(self, tail: list[Any] | None) -> Iterator[Delegation]:
-        """The unanswered calls in the last messages of a graph (rule 1)."""
+        """Yields the unanswered calls in a graph's last messages (rule 1)."""
         if not tail:
             return
         answered = {fields(message).get("tool_call_id") for message in tail[1:]}
         view = fields(tail[0])
         message_id, calls = view.get("id"), view.get("tool_calls")
-        if not isinstance(message_id, str) or not isinstance(calls, list | tuple):
+        if not isinstance(message_id, str) or not isinstance(calls, (list, tuple)):
             return
         known = [call["id"] for call in (self._view.message(message_id) or {}).get("toolCalls") or ()]
         results = self._results_behind(message_id) if known else set()
@@ -106,8 +114,8 @@ class Delegations:
                 yield Delegation(call_id, message_id, *args, client_id)
 
     def _results_behind(self, message_id: str) -> set[str]:
-        """The ids of the calls whose results the client has after a message. In a resumed run, the values do not have
-        the results of finished siblings yet."""
+        """Returns the ids of the calls whose results follow a message in the client. They are needed because, when a
+        run is resumed, the values do not yet contain the results of sibling tasks that have finished."""
         call_ids: set[str] = set()
         for message in self._view.messages:
             if message["id"] == message_id:
@@ -117,39 +125,22 @@ class Delegations:
         return call_ids
 
 
-def last_input(channels: Any, messages_key: str) -> str | None:
-    """The text of the last human message in a graph's channels; None if there is none."""
+def last_input(channels: Mapping[str, Any] | None, messages_key: str) -> str | None:
+    """Returns the text of the last human message in a graph's channels; None if they contain no human message."""
     views = map(fields, reversed(_messages(channels, messages_key)))
     return next((text_of(view) for view in views if view.get("type") == "human"), None)
 
 
-def _messages(channels: Any, messages_key: str) -> Sequence[Any]:
+def _messages(channels: Mapping[str, Any] | None, messages_key: str) -> Sequence[Any]:
     try:
-        messages = channels.get(messages_key) if isinstance(channels, Mapping) else None
-    except Exception:  # a channel that raises: its reconciliation logs and counts it
+        messages = None if channels is None else channels.get(messages_key)
+    except Exception:  # a channel that cannot be read is logged and counted when it is compared with the client's
         return ()
     return messages if type(messages) in (list, tuple) else ()  # type: ignore[return-value]
 
 
-def called_tool(task_input: Any) -> str | None:
-    """The id of the tool call in a task's input; None for any other input.
-
-    LangGraph passes the call in a list, or together with the state
-    (https://github.com/langchain-ai/langgraph/blob/main/libs/prebuilt/langgraph/prebuilt/tool_node.py). Both forms are
-    recognised by their `type` marks, because a graph's own state may have the fields of a call.
-    """
-    if type(task_input) in (list, tuple) and len(task_input) == 1:
-        task_input = task_input[0]
-    if type(task_input) is dict and task_input.get("__type") == "tool_call_with_context":
-        task_input = task_input.get("tool_call")
-    if type(task_input) is dict and task_input.get("type") == "tool_call" and {"name", "args"} <= task_input.keys():
-        call_id = task_input.get("id")
-        return call_id if isinstance(call_id, str) else None
-    return None
-
-
 def _task_args(call: dict[Any, Any]) -> tuple[str, str] | None:
-    """The subagent and the description that a call of the `task` tool asks for; None for any other call."""
+    """Returns the subagent's name and the description in a call to the `task` tool; None for any other call."""
     args = call.get("args") if call.get("name") == TASK_TOOL else None
     if type(args) is not dict:
         return None

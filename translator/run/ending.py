@@ -1,16 +1,19 @@
-"""What an ending means: the failure of items that are still open, the run's result, the terminal event of a run that
-did not finish, and the number of losses in the terminal event. Pure functions.
+"""Derives the consequences of an ending. They are the failure of the items that are still open, the run's result, the
+terminal event for a run that did not finish, and the number of losses in the terminal event. All functions are pure.
 
-`Procedures.end` closes what is open; `Translator.finish` emits the terminal event.
+`Procedures.on_end` closes the items that are open, and `Translator.finish` emits the terminal event.
 
 Rules:
 
-1. If a run is cancelled, or its source is lost, its open subagents have failed.
-2. The result of a run is the ending's result, or else the `structured_response` of the last values.
-3. A run that failed also leaves the activity `run_error` (the option `error_activity`). The client keeps the activity
-   in the conversation, while nothing of `RUN_ERROR` remains there. A run that was cancelled does not leave it, and
-   neither does a run whose source was lost, because that run may well continue.
-4. The terminal event's metadata counts what the client did not get in the run (`losses`): `{"lost": n}`.
+1. If a run is cancelled, or the connection to its source is lost, its open subagents count as failed.
+2. A run's result is the result in the ending or, if the ending contains none, the `structured_response` in the last
+   values.
+3. A failed run leaves a `run_error` activity in the conversation (option `error_activity`), because the client keeps
+   activities there, but does not keep a `RUN_ERROR`
+   (https://github.com/ag-ui-protocol/ag-ui/blob/main/sdks/typescript/packages/client/src/apply/default.ts). A cancelled
+   run leaves no such activity. A run whose connection was lost leaves none either, because that run may still be going
+   on.
+4. If there were losses in the run (`losses.py`), the terminal event's metadata contains their number, as `{"lost": n}`.
 """
 
 from __future__ import annotations
@@ -30,11 +33,11 @@ from .error_detail import NEUTRAL, Failure, failure
 ERROR: Final = "run_error"
 """The type of the activity that shows why a run failed."""
 LOST: Final = "The connection to the run was lost, and the run may continue."
-"""What the client is told about an ending `Lost`. The reason follows if the error detail allows it."""
+"""The message that the client gets for the ending `Lost`. If the error detail allows it, the reason is added."""
 
 
 def failure_of(ending: Ending, detail: ErrorDetail) -> Failure | None:
-    """The failure of everything that is still open when a run ends; None if the run finished."""
+    """Returns the failure that everything still open gets when a run ends; None if the run finished."""
     if isinstance(ending, Finished):
         return None
     if isinstance(ending, Cancelled):
@@ -47,21 +50,21 @@ def failure_of(ending: Ending, detail: ErrorDetail) -> Failure | None:
 
 
 def result_of(ending: Finished, values: Any) -> Any:
-    """The run's result as JSON. `values`: the last values of the root graph."""
+    """Returns the run's result as JSON. `values`: the last values of the root graph."""
     if ending.result is not None:
         return to_json(ending.result)
     return to_json((channels(values) or {}).get("structured_response"))
 
 
 def failed(ending: Ending, why: Failure | None, thread_id: str, run_id: str, usage: Sequence[Event]) -> Event:
-    """The terminal event of a run that did not finish."""
+    """Returns the terminal event for a run that did not finish."""
     if why is None or isinstance(ending, Cancelled):
         return events.run_finished(thread_id, run_id, {"type": "cancelled"}, None, usage)
     return events.run_error(why.message, why.code, usage, why.metadata)
 
 
 def error_activity(ending: Ending, why: Failure | None, run_id: str, options: Options) -> list[Event]:
-    """The activity that a failed run leaves (rule 3); empty after any other ending."""
+    """Returns the activity that a failed run leaves (rule 3), or an empty list after any other ending."""
     if why is None or not (options.error_activity and isinstance(ending, Failed)):
         return []
     content = {"runId": run_id, "message": why.message}
@@ -71,5 +74,5 @@ def error_activity(ending: Ending, why: Failure | None, run_id: str, options: Op
 
 
 def counted(terminal: Event, lost: int) -> Event:
-    """A terminal event with the number of losses in its metadata."""
+    """Returns the terminal event with the number of losses added to its metadata."""
     return {**terminal, "metadata": {**terminal.get("metadata", {}), "lost": lost}} if lost else terminal

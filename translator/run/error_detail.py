@@ -1,7 +1,7 @@
-"""What the client is told about an error, by the level of detail that was chosen. Nothing here raises, whatever the
-error is.
+"""Decides how much of an error the client gets, according to the chosen level of detail. The functions never raise an
+exception, whatever the error is.
 
-A platform's error is `{"error": class name, "message": text}`; the error of a local graph is the exception itself.
+A platform's error is `{"error": class name, "message": text}`. An error in a local graph is the exception itself.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SUBAGENT_NEUTRAL: Final = "The subagent failed."
 
 
 class Failure(NamedTuple):
-    """What the client is told about an error."""
+    """The part of an error that the client gets."""
 
     message: str
     code: str | None = None
@@ -29,7 +29,8 @@ class Failure(NamedTuple):
 
 
 def failure(error: Any, detail: ErrorDetail) -> Failure:
-    """The failure for an error: a neutral text, or also its class, its message and its traceback, as `detail` says."""
+    """Returns the failure for an error. `detail` decides whether the failure contains only a neutral text, or also the
+    error's class, message and traceback."""
     code = None if detail == "none" else _code(error)
     if detail in ("none", "code"):
         return Failure(NEUTRAL, code)
@@ -40,7 +41,7 @@ def failure(error: Any, detail: ErrorDetail) -> Failure:
 
 
 def failure_of_result(message: Any, detail: ErrorDetail) -> Failure | None:
-    """The failure of a subagent whose call has this result; None if the result's status is not `error`."""
+    """Returns the failure of a subagent whose tool call has this result; None if the result's status is not `error`."""
     view = fields(message)
     if view.get("status") != "error":
         return None
@@ -49,10 +50,10 @@ def failure_of_result(message: Any, detail: ErrorDetail) -> Failure | None:
 
 
 def error_event(error: Any, detail: ErrorDetail = "message", *, code: str | None = None) -> Event:
-    """A `RUN_ERROR` event for an error of a run, or around it.
+    """Returns a `RUN_ERROR` event for an error in a run, or in the code around the run.
 
-    `error`: an exception, a platform's `{"error": class name, "message": text}`, or a text. `detail`: how much of it is
-    revealed, as in `Options.error_detail`. `code`: replaces the error's own code. Never raises.
+    `error`: an exception, a platform's `{"error": class name, "message": text}`, or a string. `detail`: how much of the
+    error is revealed, as in `Options.error_detail`. `code`: replaces the error's own code. Never raises an exception.
     """
     described = failure(error, detail)
     return run_error(described.message, code or described.code, metadata=described.metadata)
@@ -68,5 +69,5 @@ def _code(error: Any) -> str | None:
 def _text(read: Callable[[], str]) -> str:
     try:
         return to_text(read())
-    except Exception:  # a message that raises must not hide the error
+    except Exception:  # the error is reported even if reading its message raises an exception
         return ""

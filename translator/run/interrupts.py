@@ -1,29 +1,38 @@
-"""The interrupts of a run, collected from all its parts, in AG-UI's form. `Procedures.end` emits them at the end.
+"""Collects a run's interrupts from all parts of the stream, and converts them to AG-UI's form. They are emitted when
+the run ends (`Procedures.on_end`).
 
 Rules:
 
-1. The stream has each interrupt several times: once per level of its namespace, and again in `values`. The id shows
-   that they are the same interrupt, and the deepest level shows where it was raised. An interrupt that the root graph
-   never has was caught within the graph, and the run went on, so it does not count as an interrupt of the run.
-2. Ids are LangGraph's, verbatim. Interrupts without an id of their own (`NodeInterrupt`, JSON without an id) are told
-   apart by their value, and by their position if one part has several; they are numbered in the order in which they
-   came. A static breakpoint has no interrupt; its id is made from the run's id.
-3. The value is kept whole in `metadata.value`. If it has AG-UI's own fields `reason`, `toolCallId`, `responseSchema` or
-   `expiresAt`, in camel or snake case, the item takes them over. A field that AG-UI does not allow is logged and left
-   out. An instant must be in RFC 3339 with its offset, because a client compares it with its own clock.
-4. Otherwise `reason` is AG-UI's `confirmation` for the approval of actions, `langgraph:breakpoint` for a breakpoint,
-   and `input_required` for any other question. It is never `tool_call`: with that reason clients write the answer into
-   the chat as the tool's result. `toolCallId` is the id of the one open call whose action the value asks for.
-   `responseSchema` is LangGraph's `response_schema`, which takes precedence over the value's own, or the schema of an
-   approval (`approvals`).
-5. The older custom event, `on_interrupt`, carries a string, as `ag-ui-langgraph` sends it
+1. The stream contains each interrupt several times, once for each level of its namespace and again in `values`
+   (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_loop.py). The copies have the
+   same id, and the deepest level shows where the interrupt was raised. An interrupt that never reaches the root graph
+   was caught inside the graph, and the run continued, so the interrupt is not emitted.
+2. Ids are used as LangGraph gives them. Interrupts without an id of their own (JSON without an id, or a
+   `NodeInterrupt`: https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/types.py) are
+   distinguished by their value, and by their position if one part contains several. They are numbered in the order in
+   which they arrive. LangGraph raises no interrupt at a static breakpoint, so its id is made from the run's id.
+3. The complete value is in `metadata.value`. If the value contains AG-UI's own fields `reason`, `toolCallId`,
+   `responseSchema` or `expiresAt` (https://docs.ag-ui.com/concepts/interrupts), in camel or snake case, the item takes
+   them from the value. A field that AG-UI does not allow is logged and left out. A time must be in RFC 3339 format with
+   an offset, because clients compare it with their own clocks.
+4. Otherwise `reason` is AG-UI's `confirmation` if the interrupt asks for approval of actions, `langgraph:breakpoint`
+   for a breakpoint, and `input_required` for any other question. `reason` is never `tool_call`, because clients then
+   write the answer into the chat as the tool's result. If exactly one open tool call matches the action that the value
+   asks for, `toolCallId` is the id of that tool call. Otherwise it is the id of the tool call whose tool raised the
+   interrupt (`tool_tasks.py`, rule 3). If tools call graphs, it is the innermost tool call in the thread's own
+   messages. So for an interrupt from a subagent, it is the call that started the subagent, because a client that
+   connects later does not get the subagent's messages. `responseSchema` is LangGraph's `response_schema`. Without that,
+   it is the schema in the value or, failing that, the schema for an approval (`approvals.py`).
+5. The older custom event, `on_interrupt`, has a string as its value, as `ag-ui-langgraph` sends it
    (https://github.com/ag-ui-protocol/ag-ui/blob/main/integrations/langgraph/python/ag_ui_langgraph/agent.py). Clients
-   parse it as JSON, and use a string that is not JSON as it is.
-6. A stream and a checkpoint give the same order. A stream has interrupts in the order in which tasks raise them. A
-   checkpoint has them by task, those of a subgraph in any order, and does not always know the subgraph. Both have the
-   open calls of the main agent's messages, the values and the ids, so the order is by these three. The calls of a
-   subagent's messages do not count, because a checkpoint may not have them. If those messages are not attributed, no
-   call that the subagent's interrupts name counts either.
+   parse this string as JSON. If it is not JSON, they use the string unchanged.
+6. Interrupts are emitted in the same order for a stream and for a checkpoint. A stream contains them in the order in
+   which tasks raise them. A checkpoint lists them by task, with those from a subgraph in any order, and does not always
+   show the subagent. Both contain the open tool calls in the main agent's messages, the values and the ids, so these
+   three determine the order. The tool that raised an interrupt is not considered, because only the `tasks` mode shows
+   it. The tool calls in a subagent's messages are not considered, because a checkpoint may not contain these messages.
+   If the messages are not attributed to the subagent, the tool calls that the subagent's interrupts name are not
+   considered either.
 """
 
 from __future__ import annotations
@@ -32,7 +41,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import chain, count
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeGuard
 
 import orjson
 
@@ -44,21 +53,24 @@ from ..wire.events import Event, custom
 from .approvals import Schema, approval_schema
 
 BREAKPOINT = "-breakpoint"
-"""What the id of a static breakpoint ends with, after the run's id."""
+"""The suffix that follows the run's id in the id of a static breakpoint."""
 OpenCalls = Mapping[str, tuple[str, Any]]
-"""The unanswered tool calls of the client's messages, in their order: name and arguments, by id."""
+"""The unanswered tool calls in the client's messages, in order, as a mapping from ids to names and arguments."""
 OwnerAt = Callable[[Namespace], Owner]
-"""Returns the owner of what is emitted in a namespace."""
+"""A function that returns the owner of the events from a namespace."""
+OwnsCalls = Callable[[Namespace], bool]
+"""A function that returns whether the thread's own messages contain the tool calls that the graph at a namespace
+makes."""
 
 _PLACEHOLDER: Final = "placeholder-id"
-"""The id that LangGraph gives to every interrupt made without one, such as a `NodeInterrupt`
+"""The id that LangGraph gives to every interrupt that was created without an id, such as a `NodeInterrupt`
 (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/types.py)."""
 _INSTANT: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)", re.ASCII)
 
 
 def open_calls(messages: Iterable[Event]) -> OpenCalls:
-    """The unanswered tool calls of AG-UI messages: those without a result after them. Some models start counting again
-    in each message, so an earlier call with the same id may have been answered."""
+    """Returns the tool calls in AG-UI messages that are not followed by a result. Some models start counting again in
+    each message, so a tool call may be unanswered although an earlier one with the same id was answered."""
     unanswered: dict[str, tuple[str, str]] = {}
     for message in messages:
         if message["role"] == "tool":
@@ -70,44 +82,48 @@ def open_calls(messages: Iterable[Event]) -> OpenCalls:
 
 
 def answer_schema(value: Any, response_schema: Any = None) -> Schema | None:
-    """The JSON schema for the answer to an interrupt; None if none is known.
+    """Returns the JSON schema for the answer to an interrupt; None if no schema is known.
 
     `value`: the interrupt's value, as JSON; `response_schema`: the interrupt's `response_schema` in LangGraph, which
-    takes precedence. After it come the value's own `responseSchema` or `response_schema`, and then the schema of an
-    approval by LangChain's middleware.
+    takes precedence. Without it, the `responseSchema` or `response_schema` in the value is used. If there is none, and
+    LangChain's middleware asks for approval, the schema for that approval is used.
     """
     schemas = (to_json(response_schema), _own_field(value, "responseSchema"), approval_schema(value))
     return next((schema for schema in schemas if isinstance(schema, dict)), None)
 
 
 class _Interrupt(NamedTuple):
-    """One interrupt as JSON, and the deepest namespace that it came from."""
+    """One interrupt, as JSON, with the deepest namespace that it came from."""
 
     ns: Namespace
     value: Any
     schema: Any
     has_own_id: bool
     is_of_run: bool = False
-    """Whether the root graph has it, so that it was not caught within the graph."""
+    """Whether the interrupt has reached the root graph, so it was not caught inside the graph."""
+    calls: Mapping[Namespace, str] = {}
+    """For each graph, the tool call that the graph made and whose tool raised the interrupt, as a mapping from
+    namespaces to ids."""
 
 
 _BREAKPOINT: Final = _Interrupt((), None, None, has_own_id=False)
 
 
 def is_breakpoint(interrupt_id: str) -> bool:
-    """Whether this is the id of a static breakpoint in `RUN_FINISHED.outcome`. LangGraph does not give breakpoints an
-    id, so it is made from the run's id. A breakpoint takes no answer: the run is continued, or given up."""
+    """Returns whether this is the id of a static breakpoint in `RUN_FINISHED.outcome`. LangGraph does not give
+    breakpoints ids, so this id is made from the run's id. A breakpoint takes no answer, so a client can only continue
+    or abandon the run."""
     return interrupt_id.endswith(BREAKPOINT)
 
 
 class Interrupts:
-    """The interrupts of one run."""
+    """Collects the interrupts of one run."""
 
     def __init__(self, losses: Losses) -> None:
         self._losses = losses
         self._found: dict[str, _Interrupt] = {}
         self.is_stopped = False
-        """Whether a static breakpoint was hit; the stream does not say where."""
+        """Whether the run stopped at a static breakpoint. The stream does not show where the breakpoint is."""
 
     def __bool__(self) -> bool:
         return bool(self._found) or self.is_stopped
@@ -119,25 +135,28 @@ class Interrupts:
 
     @property
     def namespaces(self) -> set[Namespace]:
-        """The namespaces in which interrupts are pending, each at its deepest level."""
+        """The deepest namespace of each pending interrupt."""
         return {interrupt.ns for interrupt in self._found.values()}
 
-    def add(self, ns: Namespace, interrupts: Any) -> None:
-        """Adds the interrupts of a part of the stream: objects or their JSON. In a stream, an empty sequence means a
-        static breakpoint."""
+    def add(self, ns: Namespace, interrupts: Any, call_id: str | None = None) -> None:
+        """Adds the interrupts of a part of the stream, as objects or as JSON. In a stream, an empty sequence means a
+        static breakpoint. `call_id`: the id of the tool call that the graph at `ns` made and whose tool raised the
+        interrupts, if known."""
         if type(interrupts) in (tuple, list):
             self.is_stopped = self.is_stopped or not interrupts
-            self._add(ns, interrupts, is_of_run=not ns)
+            self._add(ns, interrupts, call_id, is_of_run=not ns)
 
     def add_pending(self, ns: Namespace, interrupts: Sequence[Any], *, at_breakpoint: bool) -> None:
-        """Adds what a checkpoint waits for. Its interrupts are interrupts of the run at every level."""
+        """Adds the interrupts that are pending in a checkpoint. These are interrupts of the run at whatever level they
+        were raised."""
         self.is_stopped = self.is_stopped or at_breakpoint
         self._add(ns, interrupts or (), is_of_run=True)
 
     def add_last(self, interrupts: Iterable[Any], *, at_breakpoint: bool) -> None:
-        """Adds what the run waits for according to its ending.
+        """Adds the interrupts that the run's ending contains.
 
-        If the collection raises when it is read, it counts as a breakpoint, because the run must not end as a success.
+        If reading `interrupts` raises an exception, the run counts as stopped at a breakpoint, because it must not
+        appear successful. The exception is raised again.
         """
         try:
             self._add((), tuple(interrupts), is_of_run=True)
@@ -146,7 +165,7 @@ class Interrupts:
             raise
         self.is_stopped = self.is_stopped or (at_breakpoint and not self._found)
 
-    def _add(self, ns: Namespace, interrupts: Iterable[Any], *, is_of_run: bool) -> None:
+    def _add(self, ns: Namespace, interrupts: Iterable[Any], call_id: str | None = None, *, is_of_run: bool) -> None:
         seen: set[str] = set()
         for interrupt in interrupts:
             own_id = _field(interrupt, "id")
@@ -157,47 +176,58 @@ class Interrupts:
             key = name if has_own_id else self._key(name, ns, value, seen)
             seen.add(key)
             known = self._found.get(key)
-            if known is None or len(ns) > len(known.ns):
-                known = _Interrupt(ns, value, schema, has_own_id, is_of_run=known is not None and known.is_of_run)
-            self._found[key] = known._replace(is_of_run=known.is_of_run or is_of_run)
+            if known is None:
+                known = _Interrupt(ns, value, schema, has_own_id)
+            elif len(ns) > len(known.ns):
+                known = known._replace(ns=ns, value=value, schema=schema, has_own_id=has_own_id)
+            called = call_id or _field(interrupt, "tool_call_id")
+            calls = {**known.calls, ns: to_text(called)} if _is_name(called) else known.calls
+            self._found[key] = known._replace(is_of_run=known.is_of_run or is_of_run, calls=calls)
 
     def forget_caught(self) -> None:
-        """The run has ended: an interrupt that was caught within the graph does not wait (rule 1)."""
+        """Removes the interrupts that were caught inside the graph, because the run has ended without waiting for them
+        (rule 1)."""
         self._found = {key: interrupt for key, interrupt in self._found.items() if interrupt.is_of_run}
 
     def legacy(self, messages: Iterable[Event], owner_at: OwnerAt) -> list[Event]:
-        """The custom events for older clients. A text is sent as it is, any other value as its JSON in a string; the
-        value of a breakpoint is null. `messages`: the client's messages."""
-        ordered = self._ordered(messages, owner_at) or [(_BREAKPOINT, {})]
+        """Returns the custom events for older clients. A string is sent unchanged, and any other value as a string of
+        JSON. The value for a breakpoint is null. `messages`: the client's messages."""
+        ordered = self._ordered(messages, owner_at, lambda _: False) or [(_BREAKPOINT, {})]
         return [custom("on_interrupt", to_text(one.value), item.get("subagentRunId")) for one, item in ordered]
 
-    def items(self, run_id: str, messages: Iterable[Event], owner_at: OwnerAt) -> list[Event]:
-        """AG-UI `Interrupt` items. `messages`: the client's messages."""
+    def items(self, run_id: str, messages: Iterable[Event], owner_at: OwnerAt, owns_calls: OwnsCalls) -> list[Event]:
+        """Returns the interrupts as AG-UI `Interrupt` items. `messages`: the client's messages."""
         if not self._found:
             return [{"id": f"{run_id}{BREAKPOINT}", "reason": "langgraph:breakpoint"}]
-        return [item for _, item in self._ordered(messages, owner_at)]
+        return [item for _, item in self._ordered(messages, owner_at, owns_calls)]
 
     def bare(self, run_id: str) -> list[Event]:
-        """The `Interrupt` items with only their required fields."""
+        """Returns the `Interrupt` items with only their required fields."""
         return [{"id": key, "reason": "input_required"} for key in self._found or [f"{run_id}{BREAKPOINT}"]]
 
-    def _ordered(self, messages: Iterable[Event], owner_at: OwnerAt) -> list[tuple[_Interrupt, Event]]:
-        """The interrupts and their items, in the order of rule 6."""
+    def _ordered(
+        self, messages: Iterable[Event], owner_at: OwnerAt, owns_calls: OwnsCalls
+    ) -> list[tuple[_Interrupt, Event]]:
+        """Returns the interrupts and their items, in the order that rule 6 defines."""
         listed = list(messages)
         calls = open_calls(listed)
         main = list(open_calls(message for message in listed if "subagentRunId" not in message))
 
         def order(pair: tuple[_Interrupt, Event]) -> tuple[int, bytes, str]:
             interrupt, item = pair
-            owner, call_id = owner_at(interrupt.ns), item.get("toolCallId", "")
+            owner, call_id = owner_at(interrupt.ns), _named_call(interrupt.value, calls) or ""
             counts = call_id in main and (owner.id is None or owner.tag is not None)
             return main.index(call_id) if counts else len(main), orjson.dumps(interrupt.value), item["id"]
 
-        items = [(one, self._item(key, one, calls, owner_at(one.ns).tag)) for key, one in self._found.items()]
+        items: list[tuple[_Interrupt, Event]] = []
+        for key, interrupt in self._found.items():
+            called = _raised_in(interrupt, main, owns_calls)
+            items.append((interrupt, self._item(key, interrupt, calls, called, owner_at(interrupt.ns).tag)))
         return sorted(items, key=order)
 
     def _key(self, name: str, ns: Namespace, value: Any, seen: set[str]) -> str:
-        """The id for an interrupt without its own: the id of the same interrupt at another level, or a new id."""
+        """Returns an id for an interrupt that has no id of its own. This is the id of the same interrupt at another
+        level, or else a new id."""
         for key, known in self._found.items():
             related = known.ns[: len(ns)] == ns or ns[: len(known.ns)] == known.ns
             if not known.has_own_id and key not in seen and related and known.value == value:
@@ -205,14 +235,16 @@ class Interrupts:
         numbered = (f"{name or 'interrupt'}-{number}" for number in count(1 if name else 0))
         return next(key for key in chain((name,) if name else (), numbered) if key not in self._found)
 
-    def _item(self, key: str, interrupt: _Interrupt, calls: OpenCalls, subagent: str | None) -> Event:
+    def _item(
+        self, key: str, interrupt: _Interrupt, calls: OpenCalls, called: str | None, subagent: str | None
+    ) -> Event:
         value = interrupt.value
         own = self._own_fields(key, value)
         item: Event = {
             "id": key,
             "reason": own.get("reason") or ("confirmation" if _asks_approval(value) else "input_required"),
             "message": _message(value) or None,
-            "toolCallId": own.get("toolCallId") or _call_of_action(value, calls),
+            "toolCallId": _named_call(value, calls) or called,
             "responseSchema": answer_schema(value, interrupt.schema),
             "expiresAt": own.get("expiresAt"),
             "metadata": {"value": value},
@@ -221,7 +253,7 @@ class Interrupts:
         return {name: content for name, content in item.items() if content is not None}
 
     def _own_fields(self, key: str, value: Any) -> Event:
-        """The fields of AG-UI that a value has (rule 3)."""
+        """Returns the AG-UI fields in an interrupt's value (rule 3), and logs those that are not valid."""
         fields: Event = {}
         for name, (_, is_valid) in _OWN_FIELDS.items():
             content = _own_field(value, name)
@@ -232,7 +264,7 @@ class Interrupts:
         return fields
 
 
-def _is_name(value: Any) -> bool:
+def _is_name(value: Any) -> TypeGuard[str]:
     return isinstance(value, str) and bool(value)
 
 
@@ -241,7 +273,7 @@ def _is_instant(value: Any) -> bool:
         return False
     try:
         datetime.fromisoformat(value)
-    except ValueError:  # a 30th of February
+    except ValueError:  # a date that does not exist, such as 30 February
         return False
     return True
 
@@ -252,11 +284,13 @@ _OWN_FIELDS: Final[Mapping[str, tuple[str, Callable[[Any], bool]]]] = {
     "responseSchema": ("response_schema", lambda value: isinstance(value, dict)),
     "expiresAt": ("expires_at", _is_instant),
 }
-"""The fields of AG-UI's interrupts that a value may have: their names in snake case, and which values are valid."""
+"""For each AG-UI field that an interrupt's value may contain, the name in snake case and a function that checks the
+field."""
 
 
 def _own_field(value: Any, name: str) -> Any:
-    """The field of AG-UI with this name in a value, in camel or snake case; None if the value does not have it."""
+    """Returns the AG-UI field with this name in an interrupt's value, in camel or snake case; None if the value does
+    not contain the field."""
     if not isinstance(value, dict):
         return None
     content = value.get(name)
@@ -270,6 +304,9 @@ def _asks_approval(value: Any) -> bool:
 def _message(value: Any) -> str | None:
     if isinstance(value, str):
         return value
+    if isinstance(value, list):
+        asked = [_message(item) for item in value if isinstance(item, dict) and "action_request" in item]
+        return "\n\n".join(filter(None, asked)) or None
     if not isinstance(value, dict):
         return None
     requests = value.get("action_requests")
@@ -277,11 +314,33 @@ def _message(value: Any) -> str | None:
         descriptions = [request.get("description") for request in requests if isinstance(request, dict)]
         return "\n\n".join(item for item in descriptions if isinstance(item, str)) or None
     texts = (value.get(key) for key in ("message", "question", "description"))
-    return next((text for text in texts if isinstance(text, str) and text), None)
+    return next((text for text in texts if isinstance(text, str) and text), None) or _action(value)
+
+
+def _action(value: Any) -> str | None:
+    """Returns the name of the action that a request of LangChain's Agent Inbox is about
+    (https://github.com/langchain-ai/agent-inbox); None for any other value."""
+    request = value.get("action_request") if isinstance(value, dict) else None
+    action = request.get("action") if isinstance(request, dict) else None
+    return action if _is_name(action) else None
+
+
+def _named_call(value: Any, calls: OpenCalls) -> str | None:
+    """Returns the id of the tool call that a value names, or that matches the action for which the value asks."""
+    own = _own_field(value, "toolCallId")
+    return own if _is_name(own) else _call_of_action(value, calls)
+
+
+def _raised_in(interrupt: _Interrupt, calls: Sequence[str], owns_calls: OwnsCalls) -> str | None:
+    """Returns the id of the tool call whose tool raised an interrupt. `calls`: the open tool calls in the thread's own
+    messages."""
+    innermost_first = sorted(interrupt.calls, key=len, reverse=True)
+    return next((call for ns in innermost_first if owns_calls(ns) and (call := interrupt.calls[ns]) in calls), None)
 
 
 def _call_of_action(value: Any, calls: OpenCalls) -> str | None:
-    """The one open call whose action a value asks for."""
+    """Returns the id of the open tool call if exactly one matches the action that an interrupt's value asks for;
+    otherwise None."""
     requests = value.get("action_requests") if isinstance(value, dict) else None
     if not isinstance(requests, list) or len(requests) != 1 or not isinstance(requests[0], dict):
         return None

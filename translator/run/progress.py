@@ -1,18 +1,23 @@
-"""The progress of a tool while it runs, as the activity `tool_progress` of its call.
+"""Translates the progress that a running tool reports into the `tool_progress` activity of its tool call. In this
+module, "call" means a tool call.
 
 Rules:
 
-1. A tool reports its progress in one of two ways. It writes a mapping to the stream (`get_stream_writer`, the mode
-   `custom`): the mapping has only `name`, which is `agui_tool_progress`, and `value`, a mapping of only `tool_call_id`
-   and `progress`, which may have any value. Or it emits a part of its output (`ToolRuntime.emit_output_delta`, the mode
-   `tools`: https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_tools.py), which comes
-   with the id of the call. For anything else that a tool writes, LangGraph does not say which call wrote it.
-2. The activity's content is `toolCallId` and `toolName`; `status`; `progress`, the last value that was written; and
-   `output`, the parts of the output in their order, up to `result_limit`. If there was more, `truncated` follows.
+1. A tool reports its progress in one of two ways:
+   - It writes a mapping to the stream (`get_stream_writer`, mode `custom`) with exactly two keys: `name`, which is
+     `agui_tool_progress`, and `value`. The value is a mapping with exactly the keys `tool_call_id` and `progress`. The
+     progress may be any value.
+   - It emits a part of its output (`ToolRuntime.emit_output_delta`, mode `tools`:
+     https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_tools.py). LangGraph adds the
+     call's id.
+   Other payloads are not progress, because LangGraph does not show which call wrote them.
+2. The activity contains `toolCallId`, `toolName` and `status`. It also contains `progress`, which is the last value
+   that was written, and `output`, which is the list of the output's parts, up to `result_limit` characters. If the
+   output is longer, `truncated` is true.
 3. The status is `running` until the call is answered. Then it is `done`, or `failed` if the status of the result is
-   `error`. A call without a result is `done` when its superstep has ended, `waiting` when the run has stopped at an
-   interrupt, and `stopped` when the run has failed or was cancelled. `done` and `failed` are final.
-4. If a tool is run again for the same call (a retry, an answered interrupt), its output starts again.
+   `error`. The status of a call without a result becomes `done` when its superstep has ended, `waiting` when the run
+   has stopped at an interrupt, and `stopped` when the run has failed or was cancelled. `done` and `failed` are final.
+4. If a tool is run again for the same call (a retry, an answered interrupt), the list of its output's parts is emptied.
 5. Nothing is emitted for a call that the client does not have.
 """
 
@@ -35,13 +40,14 @@ from ..wire.events import Event
 ACTIVITY: Final = "tool_progress"
 """The type of the activity."""
 NAME: Final = "agui_tool_progress"
-"""The name under which a tool writes its progress."""
+"""The name with which a tool writes its progress."""
 Status = Literal["running", "done", "failed", "waiting", "stopped"]
 _FINAL: Final = ("done", "failed")
 
 
 class Progress(NamedTuple):
-    """What a tool reports about a call: that it `began`, perhaps again; a part of its `output`; or its `progress`."""
+    """A tool's report about a call. Its kind is `began` if the tool has started, perhaps again, `output` for a part of
+    the tool's output, and `progress` for the tool's progress."""
 
     call_id: str
     kind: Literal["began", "output", "progress"]
@@ -49,7 +55,8 @@ class Progress(NamedTuple):
 
 
 def written_progress(payload: Any) -> Progress | None:
-    """The progress in a payload of the mode `custom`, as JSON (rule 1); None for any other payload."""
+    """Returns the progress in a payload of the mode `custom` (rule 1); None for any other payload. `payload`: the
+    payload as JSON."""
     if not isinstance(payload, dict) or payload.keys() != {"name", "value"} or payload["name"] != NAME:
         return None
     value = payload["value"]
@@ -60,7 +67,7 @@ def written_progress(payload: Any) -> Progress | None:
 
 
 def emitted_progress(payload: Any) -> Progress | None:
-    """The progress in a payload of the mode `tools`; None for any other payload."""
+    """Returns the progress in a payload of the mode `tools`; None for any other payload."""
     event = payload.get("event") if isinstance(payload, Mapping) else None
     if event not in ("tool-started", "tool-output-delta") or not isinstance(payload.get("tool_call_id"), str):
         return None
@@ -71,14 +78,16 @@ def emitted_progress(payload: Any) -> Progress | None:
 
 
 class _Call(NamedTuple):
-    """A call whose activity is not final: the graph that made it, and the subagent that it belongs to."""
+    """A call whose activity is not final, with the graph that made the call and the subagent that the call belongs
+    to."""
 
     ns: Namespace
     subagent: str | None
 
 
 class ToolProgress:
-    """The activities of the calls of one run, by the ids that the client knows the calls by. `view`: the client's."""
+    """Keeps track of the `tool_progress` activities in one run, under the ids by which the client knows the calls.
+    `view`: the client's messages and state."""
 
     def __init__(self, view: ClientView, options: Options, ledger: Ledger) -> None:
         self._view = view
@@ -87,11 +96,11 @@ class ToolProgress:
         self._limit = options.result_limit
         self._running: dict[str, _Call] = {}
         self._sizes: dict[str, int] = {}
-        """By call: the characters of its output so far."""
+        """For each call, the number of characters in its output so far."""
 
     def on_progress(self, progress: Progress, ns: Namespace, owner: Owner) -> Iterator[Event]:
-        """The events for what a tool reports about a call that the graph at `ns` made. `owner`: who made the call."""
-        call_id = self._ledger.calls.answered(progress.call_id, owner)
+        """Yields the events for a report about a call that the graph at `ns` made. `owner`: the owner of the call."""
+        call_id = self._ledger.calls.call_of_result(progress.call_id, owner)
         call = None if call_id is None else self._view.call(call_id)
         if not self._is_on or call_id is None or call is None:
             return
@@ -107,30 +116,37 @@ class ToolProgress:
         elif patch:
             yield events.activity_delta(ids.progress_id(call_id), ACTIVITY, patch, owner.tag)
 
-    def answered(self, ns: Namespace, call_id: str, *, failed: bool) -> Iterator[Event]:
-        """The graph at `ns` answered a call that it made."""
+    def on_result(self, ns: Namespace, call_id: str, *, failed: bool) -> list[Event]:
+        """Returns the event that ends the progress of a call when its result has arrived. `ns`: the graph that made the
+        call."""
         if call_id in self._running and self._running[call_id].ns == ns:
-            yield from self._ended(call_id, "failed" if failed else "done")
+            return self._ended(call_id, "failed" if failed else "done")
+        return []
 
-    def superstep_ended(self, ns: Namespace, *, is_waiting: bool) -> Iterator[Event]:
-        """A superstep of the graph at `ns` ended. `is_waiting`: the run has an interrupt, so one of its tools may not
-        be done."""
-        if not is_waiting:
-            yield from self.end("done", ns)
+    def superstep_ended(self, ns: Namespace, *, is_waiting: bool) -> list[Event]:
+        """Returns the events for the end of a superstep in the graph at `ns`. `is_waiting`: whether the run has an
+        interrupt, in which case its tools may not be done."""
+        return [] if is_waiting else self.end("done", ns)
 
-    def end(self, status: Status, ns: Namespace = ()) -> Iterator[Event]:
-        """The calls of the graph at `ns`, and of the graphs within it, are no longer running."""
-        for call_id in [call_id for call_id, call in self._running.items() if is_within(call.ns, ns)]:
-            yield from self._ended(call_id, status)
+    def end(self, status: Status, ns: Namespace = ()) -> list[Event]:
+        """Returns the events that end the progress of all running calls in the graph at `ns` and in the graphs inside
+        it."""
+        ended: list[Event] = []
+        for call_id, call in list(self._running.items()):
+            if is_within(call.ns, ns):
+                ended += self._ended(call_id, status)
+        return ended
 
-    def _ended(self, call_id: str, status: Status) -> Iterator[Event]:
+    def _ended(self, call_id: str, status: Status) -> list[Event]:
         call, content = self._running.pop(call_id), self._content(call_id)
-        if content is not None and content.get("status") != status:
-            patch = [{"op": "add", "path": "/status", "value": status}]
-            yield events.activity_delta(ids.progress_id(call_id), ACTIVITY, patch, call.subagent)
+        if content is None or content.get("status") == status:
+            return []
+        patch = [{"op": "add", "path": "/status", "value": status}]
+        return [events.activity_delta(ids.progress_id(call_id), ACTIVITY, patch, call.subagent)]
 
     def _patch(self, call_id: str, progress: Progress, content: Event) -> list[Event]:
-        """The JSON Patch for the content. `add` also replaces a member that exists (RFC 6902, section 4.1)."""
+        """Returns the JSON Patch that updates the activity's content. In a patch, `add` also replaces an existing
+        member (RFC 6902, section 4.1)."""
         patch: list[Event] = []
         if content.get("status") != "running":
             patch.append({"op": "add", "path": "/status", "value": "running"})
@@ -150,7 +166,7 @@ class ToolProgress:
         return patch
 
     def _content(self, call_id: str) -> Event | None:
-        """The content of the activity of a call; None if the client does not have the activity."""
+        """Returns the content of a call's activity; None if the client does not have the activity."""
         message = self._view.message(ids.progress_id(call_id))
         content = None if message is None or message.get("activityType") != ACTIVITY else message.get("content")
         return content if isinstance(content, dict) else None

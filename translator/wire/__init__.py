@@ -1,4 +1,4 @@
-"""AG-UI events as they are sent: constructors, derived ids, frame limits, what older clients get, SSE.
+"""Contains constructors for AG-UI events, derived ids, frame limits, the events for older clients, and SSE encoding.
 
-Imports `jsonable` only.
+This package may only import `jsonable`.
 """

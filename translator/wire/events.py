@@ -1,7 +1,8 @@
-"""Constructors of wire events: plain dicts with camelCase keys, without the fields that have no value.
+"""Constructors for wire events, which are plain dicts with camelCase keys. Fields without a value are omitted.
 
-`subagent`: the subagent run that an event belongs to (`subagentRunId`); None: the main agent. Which event may follow
-which is not known here. The fields are those of https://docs.ag-ui.com/concepts/events.
+The parameter `subagent` is the run id of the subagent that the event belongs to (`subagentRunId`), or None for the main
+agent. The fields are documented at https://docs.ag-ui.com/concepts/events. This module does not check the order of
+events.
 """
 
 from __future__ import annotations
@@ -19,10 +20,17 @@ def _filled(event: Event, **optional: Any) -> Event:
     return event
 
 
+def _owned(event: Event, subagent: str | None) -> Event:
+    if subagent is not None:
+        event["subagentRunId"] = subagent
+    return event
+
+
 def run_started(
     thread_id: str, run_id: str, version: str | None, parent_run_id: str | None = None, trace_id: str | None = None
 ) -> Event:
-    """`RUN_STARTED`. `version`: the protocol version that this package speaks, not the client's."""
+    """`RUN_STARTED`. `version` is the protocol version that this package implements, not the one that the client
+    declares."""
     return _filled(
         {"type": "RUN_STARTED", "threadId": thread_id, "runId": run_id},
         protocolVersion=version,
@@ -38,7 +46,7 @@ def run_finished(
     result: Any = None,
     usage: Sequence[Event] = (),
 ) -> Event:
-    """`RUN_FINISHED` with its outcome (`success`, `interrupt`, `cancelled`), the run's result and its token usage."""
+    """`RUN_FINISHED` with the run's outcome (`success`, `interrupt` or `cancelled`), result and token usage."""
     return _filled(
         {"type": "RUN_FINISHED", "threadId": thread_id, "runId": run_id},
         outcome=outcome,
@@ -53,7 +61,7 @@ def run_error(
     usage: Sequence[Event] = (),
     metadata: Mapping[str, Any] | None = None,
 ) -> Event:
-    """`RUN_ERROR`. AG-UI allows open items before it; this package closes them first all the same."""
+    """`RUN_ERROR`. AG-UI allows items to be open when this event is sent, but this package always closes them first."""
     return _filled(
         {"type": "RUN_ERROR", "message": message}, code=code, usage=list(usage) or None, metadata=metadata or None
     )
@@ -61,12 +69,12 @@ def run_error(
 
 def step_started(name: str, subagent: str | None = None) -> Event:
     """`STEP_STARTED`."""
-    return _filled({"type": "STEP_STARTED", "stepName": name}, subagentRunId=subagent)
+    return _owned({"type": "STEP_STARTED", "stepName": name}, subagent)
 
 
 def step_finished(name: str, subagent: str | None = None) -> Event:
     """`STEP_FINISHED`."""
-    return _filled({"type": "STEP_FINISHED", "stepName": name}, subagentRunId=subagent)
+    return _owned({"type": "STEP_FINISHED", "stepName": name}, subagent)
 
 
 def text_start(message_id: str, role: str = "assistant", name: str | None = None, subagent: str | None = None) -> Event:
@@ -91,7 +99,7 @@ def text_end(message_id: str, metadata: Mapping[str, Any] | None = None, subagen
 
 
 def tool_start(call_id: str, name: str, parent: str | None, subagent: str | None = None) -> Event:
-    """`TOOL_CALL_START`. A client that does not have the assistant message `parent` adds it."""
+    """`TOOL_CALL_START`. If the client does not know the assistant message `parent`, the client adds that message."""
     return _filled(
         {"type": "TOOL_CALL_START", "toolCallId": call_id, "toolCallName": name},
         parentMessageId=parent,
@@ -101,12 +109,12 @@ def tool_start(call_id: str, name: str, parent: str | None, subagent: str | None
 
 def tool_args(call_id: str, delta: str, subagent: str | None = None) -> Event:
     """`TOOL_CALL_ARGS`."""
-    return _filled({"type": "TOOL_CALL_ARGS", "toolCallId": call_id, "delta": delta}, subagentRunId=subagent)
+    return _owned({"type": "TOOL_CALL_ARGS", "toolCallId": call_id, "delta": delta}, subagent)
 
 
 def tool_end(call_id: str, subagent: str | None = None) -> Event:
     """`TOOL_CALL_END`."""
-    return _filled({"type": "TOOL_CALL_END", "toolCallId": call_id}, subagentRunId=subagent)
+    return _owned({"type": "TOOL_CALL_END", "toolCallId": call_id}, subagent)
 
 
 def tool_result(
@@ -116,7 +124,7 @@ def tool_result(
     metadata: Mapping[str, Any] | None = None,
     subagent: str | None = None,
 ) -> Event:
-    """`TOOL_CALL_RESULT`. The client adds a message for each one it gets, so it must be emitted once only."""
+    """`TOOL_CALL_RESULT`. The client adds a message for every such event, so each result must be emitted only once."""
     return _filled(
         {
             "type": "TOOL_CALL_RESULT",
@@ -131,7 +139,7 @@ def tool_result(
 
 
 def reasoning_start(reasoning_id: str, subagent: str | None = None) -> list[Event]:
-    """`REASONING_START` and `REASONING_MESSAGE_START`: the span and the one message in it have the same id."""
+    """`REASONING_START` and `REASONING_MESSAGE_START`. The span and its only message have the same id."""
     return [
         _filled({"type": "REASONING_START", "messageId": reasoning_id}, subagentRunId=subagent),
         _filled(
@@ -162,7 +170,7 @@ def reasoning_end(
 
 
 def reasoning_encrypted(entity_id: str, value: str, subagent: str | None = None) -> Event:
-    """`REASONING_ENCRYPTED_VALUE` of a message."""
+    """`REASONING_ENCRYPTED_VALUE` for a message."""
     return _filled(
         {"type": "REASONING_ENCRYPTED_VALUE", "subtype": "message", "entityId": entity_id},
         encryptedValue=value,
@@ -171,7 +179,7 @@ def reasoning_encrypted(entity_id: str, value: str, subagent: str | None = None)
 
 
 def call_encrypted(call_id: str, value: str, subagent: str | None = None) -> Event:
-    """`REASONING_ENCRYPTED_VALUE` of a tool call."""
+    """`REASONING_ENCRYPTED_VALUE` for a tool call."""
     return _filled(
         {"type": "REASONING_ENCRYPTED_VALUE", "subtype": "tool-call", "entityId": call_id},
         encryptedValue=value,
@@ -185,7 +193,7 @@ def state_snapshot(snapshot: Any) -> Event:
 
 
 def state_delta(delta: list[Event]) -> Event:
-    """`STATE_DELTA`: RFC 6902 operations."""
+    """`STATE_DELTA` with RFC 6902 operations."""
     return {"type": "STATE_DELTA", "delta": delta}
 
 
@@ -203,7 +211,8 @@ def activity_snapshot(message_id: str, activity_type: str, content: Event, subag
 
 
 def activity_delta(message_id: str, activity_type: str, patch: list[Event], subagent: str | None = None) -> Event:
-    """`ACTIVITY_DELTA`: RFC 6902 operations on the content of an activity, which the client must have."""
+    """`ACTIVITY_DELTA` with RFC 6902 operations on the content of an activity. The client must already know the
+    activity."""
     return _filled(
         {"type": "ACTIVITY_DELTA", "messageId": message_id, "activityType": activity_type, "patch": patch},
         subagentRunId=subagent,
@@ -239,10 +248,10 @@ def subagent_error(subagent: str, message: str, code: str | None = None) -> Even
 
 
 def custom(name: str, value: Any, subagent: str | None = None) -> Event:
-    """`CUSTOM`. `value` may be any JSON, including null."""
-    return _filled({"type": "CUSTOM", "name": name, "value": value}, subagentRunId=subagent)
+    """`CUSTOM`. `value` may be any JSON value, including null."""
+    return _owned({"type": "CUSTOM", "name": name, "value": value}, subagent)
 
 
 def raw(event: Any) -> Event:
-    """`RAW`: a part as it came."""
+    """`RAW`, which contains a part from the LangGraph stream, unchanged."""
     return {"type": "RAW", "event": event, "source": "langgraph"}

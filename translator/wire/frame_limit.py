@@ -1,18 +1,20 @@
-"""Keeps events below the size that the client can read: `framed` splits or truncates larger ones.
+"""Keeps events below the largest size that the client can read. `framed` splits or truncates larger events.
 
-`@ag-ui/client` 1.0.0 refuses an SSE frame once its buffer has grown to 10 MiB. Rules:
+`@ag-ui/client` 1.0.0 refuses an SSE frame once the client's buffer has grown to 10 MiB.
 
-- Text, arguments and reasoning are split into several deltas, and the operations of a patch into several patches.
-  Nothing is lost.
-- A state is split into a snapshot of the channels that fit, and patches that add the others one by one. A channel, or
-  the value of an operation, that is larger than a frame is truncated.
-- Any other event is truncated. A messages snapshot keeps all messages, with their ids and those of their tool calls;
-  if these alone are too large, it keeps the last messages. The metadata of a truncated message has `truncated` and
-  `size`, as that of a truncated tool result does.
-- A truncated value keeps its JSON type, and has a mark with its original size. The longest members are truncated first,
-  and the others stay whole. Of many small members, the first that fit are kept.
-- Where a value is nested too deeply to be written, the rest of it is replaced by `<too deep>`.
-- Most events cost a look at their type and at the length of their text.
+Rules:
+
+- Text, arguments and reasoning are split into several deltas, and a patch is split into several patches. Splitting
+  loses no content.
+- A state is split into a snapshot with the channels that fit into a frame and patches that add the other channels one
+  by one. A channel, or a value in a patch operation, is truncated if it is larger than a frame.
+- Any other event is truncated. A messages snapshot keeps all messages, with the message ids and the tool call ids. If
+  the ids alone are too large for a frame, the snapshot only keeps the last messages. A truncated message gets the
+  metadata fields `truncated` and `size`, as a truncated tool result does.
+- A truncated value keeps its JSON type and gets a mark with its original size. The longest members are truncated first,
+  and the others stay unchanged. If a value consists of many small members, only the first members that fit are kept.
+- If a value is nested too deeply for orjson to write it, the deepest parts are replaced by `<too deep>`.
+- For most events, only the type and the text length are checked, which takes little time.
 """
 
 from __future__ import annotations
@@ -26,18 +28,18 @@ from ..jsonable.to_json import freeze
 from .events import Event
 
 MAX_FRAME = 8_000_000
-"""Bytes of the largest frame. It is well below the client's limit, because the client's buffer may have more than one
-frame."""
+"""The maximum frame size in bytes. It is well below the client's limit, because the client's buffer may contain more
+than one frame."""
 
-_MAX_EVENT = MAX_FRAME - 16  # without `data: ` and the blank line
-_MAX_PATCH = _MAX_EVENT - 4_096  # without the ids in an event
+_MAX_EVENT = MAX_FRAME - 16  # leaves space for `data: ` and the blank line
+_MAX_PATCH = _MAX_EVENT - 4_096  # leaves space for the ids in an event
 MAX_VALUE = _MAX_PATCH - 4_096
-"""Bytes of the largest value in an operation of a patch."""
-_SHORT_PATH = 1_024  # bytes of a path that fits next to the largest value
-_MAX_TEXT = MAX_VALUE // 6  # characters: JSON takes at most six bytes for one, as in \u0000
-_MARK = 64  # the most bytes that a mark takes
-_SHORT = 2 * _MARK  # a member of so many bytes is not worth truncating
-_SHORT_OBJECT = 1_024  # nor is an object in a list: a content part needs its fields, and each may take a mark
+"""The maximum size of a value in a patch operation, in bytes."""
+_SHORT_PATH = 1_024  # a path of up to this many bytes fits into a frame together with the largest value
+_MAX_TEXT = MAX_VALUE // 6  # in characters: JSON needs at most six bytes for each, as in \u0000
+_MARK = 64  # the maximum size of a mark, in bytes
+_SHORT = 2 * _MARK  # truncating a member of up to this many bytes saves too little
+_SHORT_OBJECT = 1_024  # the same for objects in lists: a content part needs its fields, and each may get a mark
 
 _TEXTS = frozenset({"TEXT_MESSAGE_CONTENT", "TOOL_CALL_ARGS", "REASONING_MESSAGE_CONTENT"})
 _PATCHES = {"STATE_DELTA": "delta", "ACTIVITY_DELTA": "patch"}
@@ -55,15 +57,16 @@ _MARKERS = frozenset(
         "STEP_FINISHED",
     }
 )
-"""Events that have only ids and names, unless they have metadata."""
+"""The types of events that only contain ids and names, unless they contain metadata."""
 _CONTENTS = ("content", "error", "encryptedValue", "metadata")
 
 
 def framed(event: Event, size: int | None = None) -> list[Event]:
-    """`[event]`, or the events that replace it if its frame would be larger than `MAX_FRAME`.
+    """Returns `[event]`, or the events that replace `event` if its frame would be larger than `MAX_FRAME`.
 
-    `event`: a wire dict of plain values. It is not changed, and the result may share parts with it.
-    `size`: the length of its JSON; None: it is measured.
+    `event`: a wire dict that contains plain JSON values. This dict is not changed, and the result may share parts with
+    it.
+    `size`: the length of the event's JSON in bytes. If it is None, the length is measured.
     """
     kind = event["type"]
     if kind in _TEXTS:
@@ -76,7 +79,7 @@ def framed(event: Event, size: int | None = None) -> list[Event]:
     if size is None:
         try:
             size = len(dumps(event))
-        except TypeError:  # nested too deeply to be written: a reader's message or state, as a caller described it
+        except TypeError:  # a caller may pass messages or a state that is nested too deeply for orjson
             data, event = freeze(event)
             size = len(data)
     if size <= _MAX_EVENT:
@@ -91,12 +94,12 @@ def framed(event: Event, size: int | None = None) -> list[Event]:
 
 
 def truncated(value: Any, room: int) -> Any:
-    """A plain value, truncated and marked if its JSON takes more than `room` bytes.
+    """Returns a plain JSON value, truncated and marked if its JSON is longer than `room` bytes.
 
-    `room`: some hundred bytes at least. The value is not changed, and the result may share parts with it.
+    `room` must be at least a few hundred. The value is not changed, and the result may share parts with it.
     """
     size = len(dumps(value))
-    if size <= room or not isinstance(value, str | list | dict):
+    if size <= room or not isinstance(value, (str, list, dict)):
         return value
     mark = f"<truncated: {size:,} bytes>"
     if isinstance(value, str):
@@ -118,8 +121,8 @@ def truncated(value: Any, room: int) -> Any:
 
 
 def _truncate_longest(members: dict[Any, Any], surplus: int, short: int = _SHORT) -> int:
-    """Truncates the longest members, each to no less than `short` bytes, until `surplus` bytes are gone. Returns how
-    many bytes are still too many."""
+    """Truncates the longest members in place, each to no less than `short` bytes, until `surplus` bytes have been
+    removed. Returns the number of bytes that still have to be removed."""
     sizes = {name: len(dumps(member)) for name, member in members.items()}
     for name in sorted(sizes, key=lambda name: -sizes[name]):
         if surplus <= 0 or sizes[name] <= short:

@@ -1,7 +1,8 @@
-"""Ids for what has no id of its own, derived from the id of the message, call, channel or run that it belongs to.
+"""Derives ids for items without an id from the message, tool call, channel or run that each item belongs to.
 
-A message gets the same derived id while it streams, from its stored copy, and in any later run. So the client takes all
-of them for one message. The forms of these ids are written here only; those of interrupts in `run/interrupts.py`.
+An item gets the same derived id while it is streaming, when it is read from a checkpoint, and in every later run. So
+the client treats all copies as one item. This module alone defines the formats of derived ids, except for interrupt id
+formats, which are defined in `run/interrupts.py`.
 """
 
 from __future__ import annotations
@@ -10,57 +11,59 @@ _REASONING = "-reasoning-"
 
 
 def reasoning_id(message_id: str, number: int) -> str:
-    """The reasoning message made of a reasoning block without an id. `number`: its place among the message's reasoning
-    blocks, from 0."""
+    """The id of the reasoning message for a reasoning block without an id. `number` is the position of the block among
+    the message's reasoning blocks, counted from 0."""
     return f"{message_id}{_REASONING}{number}"
 
 
 def message_of_reasoning(reasoning_id: str) -> str:
-    """The message that a reasoning message belongs to, by its derived id; "" for an id that was not derived."""
+    """The id of the message to which a reasoning message with a derived id belongs, or "" if the id was not derived."""
     return reasoning_id.rpartition(_REASONING)[0]
 
 
 def call_id(message_id: str, number: int) -> str:
-    """A tool call without an id. `number`: its place among the message's calls, from 0."""
+    """The id for a tool call without an id. `number` is its position among the message's tool calls, counted from 0."""
     return f"{message_id}-call-{number}"
 
 
 def repeated_call_id(message_id: str, call_id: str) -> str:
-    """A subagent's tool call whose own id the client already has in another message: models number their calls again in
-    each conversation."""
+    """The id for a subagent's tool call if another of the client's messages already contains a tool call with the
+    original id. Ids repeat because some models number their tool calls from the same start in each conversation."""
     return f"{message_id}-{call_id}"
 
 
 def repeated_message_id(message_id: str, task: str) -> str:
-    """A subagent's message whose own id the client already has from another agent. `task`: the task it comes from."""
+    """The id for a subagent's message if the client already has another agent's message with the original id. `task` is
+    the id of the LangGraph task that produced the message."""
     return f"{message_id}-{task}"
 
 
 def position_id(position: int) -> str:
-    """A stored message without an id, by its position in the list."""
+    """The id for a stored message without an id, derived from the message's position in the list."""
     return f"message-{position}"
 
 
 def media_id(message_id: str, number: int) -> str:
-    """The activity that shows a media block. `number`: its place among the message's media, from 0."""
+    """The id of the activity for a media block. `number` is the position of the block among the message's media blocks,
+    counted from 0."""
     return f"{message_id}-media-{number}"
 
 
 def progress_id(call_id: str) -> str:
-    """The activity that shows the progress of a tool call."""
+    """The id of the activity that displays the progress of a tool call."""
     return f"{call_id}-progress"
 
 
 def plan_id(channel: str) -> str:
-    """The activity that shows the plan in a channel of the thread."""
+    """The id of the activity that displays the plan stored in this channel."""
     return f"plan-{channel}"
 
 
 def error_id(run_id: str) -> str:
-    """The activity that shows why a run failed."""
+    """The id of the activity that displays a run's error."""
     return f"{run_id}-error"
 
 
 def result_id(message_id: str, call_id: str) -> str:
-    """The result of a tool that the provider ran for a call of this message."""
+    """The id for the result of a tool call in this message whose tool the provider ran itself."""
     return f"{message_id}-result-{call_id}"

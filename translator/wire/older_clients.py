@@ -1,14 +1,17 @@
-"""What clients that declare no protocol version get: `for_client_version`, the last step before an event leaves.
+"""Converts events for clients that declare no protocol version. `for_client_version` is the last step before an event
+is sent.
 
-These clients are `@ag-ui/client` 0.0.59, which CopilotKit's React client pins, and all versions before it. What they
-cannot read ends their stream without a message to the user: CopilotKit turns a schema error into an end of the stream.
-For them:
+These clients are `@ag-ui/client` 0.0.59, which CopilotKit's React client pins, and all versions before it. An event
+that such a client cannot read ends its stream without an error message, because CopilotKit handles a schema error as
+the end of the stream. For these clients:
 
-1. The outcome `cancelled` becomes `RUN_ERROR` with the code `cancelled`. Leaving the outcome out would read as success,
-   which the protocol forbids. `pendingToolCallIds` is left out, and the content parts of a tool result become text.
-2. `SUBAGENT_*` events are left out: clients up to 0.0.58 do not know them. The steps of subagents are left out too,
-   because without its owner a step's name may be open twice, which ends the stream. `subagentRunId` stays on all other
-   events: 0.0.58 ignores it, and 0.0.59 keeps it in its messages, so that later runs know whose they are.
+1. The outcome `cancelled` becomes `RUN_ERROR` with the code `cancelled`. If the outcome were only left out, the
+   cancelled run would look successful, which the protocol forbids. `pendingToolCallIds` is left out, and the content
+   parts of a tool result become text.
+2. `SUBAGENT_*` events are left out, because clients up to 0.0.58 do not know them. The steps of subagents are left out
+   too. A client that ignores `subagentRunId` identifies a step by its name alone, and ends its stream if two open steps
+   have the same name. `subagentRunId` stays on all other events. 0.0.58 ignores the field, and 0.0.59 stores it in the
+   messages, so that later runs know which subagent each message belongs to.
 """
 
 from __future__ import annotations
@@ -23,10 +26,11 @@ CANCELLED_MESSAGE = "The run was cancelled."
 
 
 def for_client_version(event: Event, version: str | None) -> Event | None:
-    """The event as a client of this protocol version reads it; None if the client must not get it.
+    """Returns the event in a form that a client with this protocol version can read, or None if the event must not be
+    sent.
 
-    `version`: the version that the client declares; None: it declares none. The event is not changed; if nothing needs
-    to be different, it is returned itself.
+    `version` is the version that the client declares, or None if it declares none. The event itself is never changed.
+    If no conversion is needed, the same dict is returned.
     """
     if version is not None:
         return event
@@ -38,8 +42,8 @@ def for_client_version(event: Event, version: str | None) -> Event | None:
 
 
 def result_content(content: Any, version: str | None) -> Any:
-    """The content of a tool result as a client of this protocol version reads it: content parts as they are, or as text
-    for a client that declares no version."""
+    """Returns the content of a tool result in a form that a client with this protocol version can read. Content parts
+    become JSON text for a client that declares no version, and stay unchanged for others."""
     return orjson.dumps(content).decode() if version is None and isinstance(content, list) else content
 
 

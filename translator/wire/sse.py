@@ -1,8 +1,8 @@
-"""The two forms in which an event leaves: an SSE frame (`encode`), and a model of `ag_ui.core` (`to_model`).
+"""Converts events to the two forms in which they are sent: SSE frames (`encode`) and `ag_ui.core` models (`to_model`).
 
-The parser of `@ag-ui/client` splits frames only at a blank line that ends with LF, and reads only `data:` lines; its
-schemas refuse null in an optional field. So frames have LF, and models are written by alias without the fields that
-have no value. Wire dicts have no such fields, and are written as they are.
+The parser of `@ag-ui/client` splits frames only at blank lines that end with LF, and only reads `data:` lines. So
+frames use LF. The client's schemas refuse null in an optional field. So models are written by alias and without the
+fields that have no value. Wire dicts contain no such fields and are written unchanged.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ _MODELS: Final = TypeAdapter[BaseEvent](EventModel)
 
 
 def encode(event: Mapping[str, Any] | BaseEvent) -> bytes:
-    """The SSE frame of a wire event (a dict) or of its `ag_ui` model: `data: {..}` and a blank line.
+    """Returns the SSE frame for a wire event (a dict) or its `ag_ui` model: `data: {..}` and a blank line.
 
-    Values that are not JSON go through `to_json`, so that nothing raises. For a model of JSON values the bytes are
-    those of `ag_ui.encoder.EventEncoder`.
+    Values that are not JSON are converted by `to_json`, so this function never raises an exception. For a model that
+    contains only JSON values, the result has the same bytes as that of `ag_ui.encoder.EventEncoder`.
     """
     try:
         return b"data: %b\n\n" % dumps(event)
-    except TypeError:  # a model, or a dict of other values
+    except TypeError:  # a model, or a dict with values that are not JSON
         return b"data: %b\n\n" % json_bytes(_wire(event) if isinstance(event, BaseEvent) else event)
 
 
 def _wire(event: BaseEvent) -> Mapping[str, Any]:
     try:
         return event.model_dump(by_alias=True, warnings=False)
-    except Exception:  # pydantic cannot walk a value inside, such as a cycle
+    except Exception:  # pydantic cannot convert the model, for example because it contains a cycle
         fields = type(event).model_fields
         return {fields[name].alias or name: value for name, value in event if name in fields and value is not None}
 
 
 def to_model(event: Any) -> BaseEvent:
-    """A wire event as a new `ag_ui.core` model, which shares no list or dict with it.
+    """Converts a wire event to a new `ag_ui.core` model. The model shares no list or dict with the event.
 
-    Raises pydantic's `ValidationError` for what is not an event: an unknown type, or fields that it does not allow.
+    Raises pydantic's `ValidationError` if the type is unknown, or if the type does not allow the fields.
     """
     if type(event) is dict and not _CONTAINERS.isdisjoint(map(type, event.values())):
         event = _copied(event)
@@ -52,7 +52,8 @@ def to_model(event: Any) -> BaseEvent:
 
 
 def _copied(value: Any) -> Any:
-    """The same JSON in new lists and dicts: pydantic keeps those of a field typed `Any` in the model."""
+    """Copies JSON into new lists and dicts. The copy is needed because pydantic keeps the original list or dict in a
+    field with the type `Any`."""
     if type(value) is dict:
         return {name: _copied(item) for name, item in value.items()}
     return [_copied(item) for item in value] if type(value) is list else value

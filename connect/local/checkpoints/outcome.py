@@ -27,6 +27,7 @@ from typing import Any
 from langgraph.types import PregelTask, StateSnapshot
 
 from ....translator import Cancelled, Ending, Failed, Finished
+from ...asking_tools import with_calls
 from ...run_outcome import UNFINISHED, RunOutcome, Subgraph, stored_error, was_written, written_as
 from ..store.active_run import LastRun
 
@@ -41,7 +42,7 @@ def ended(state: StateSnapshot, known: LastRun | None, *, stops: bool) -> RunOut
     run_id = _run_id(state) if last is None else last.run_id
     ending, stopped = _ending(state, last, stops)
     if isinstance(ending, Finished):
-        ending = Finished(pending(state), state.values)
+        ending = Finished(with_calls(pending(state), _as_json(state)), state.values)
     is_input = _metadata(state).get("source") == "input"
     return RunOutcome(
         run_id,
@@ -51,6 +52,7 @@ def ended(state: StateSnapshot, known: LastRun | None, *, stops: bool) -> RunOut
         checkpoint_id=_checkpoint_id(state),
         is_input=is_input,
         waiting=subgraphs(state) if isinstance(ending, Finished) else (),
+        waiting_messages=last.waiting_messages if last is not None and (stopped or pending(state)) else (),
     )
 
 
@@ -91,6 +93,14 @@ def pending(state: StateSnapshot) -> list[Any]:
     was answered and has not finished has an empty result. Those of a task that failed were answered."""
     waiting = [task for task in state.tasks if task.result is None or (type(task.result) is dict and not task.result)]
     return [interrupt for task in waiting if not _failures([task]) for interrupt in task.interrupts]
+
+
+def _as_json(state: StateSnapshot) -> Mapping[str, Any]:
+    """The state in the form in which a platform gives it, as far as `with_calls` reads it."""
+    tasks = [task._asdict() for task in state.tasks]
+    for task in tasks:
+        task["state"] = _as_json(task["state"]) if isinstance(task["state"], StateSnapshot) else None
+    return {"values": state.values, "tasks": tasks}
 
 
 def subgraphs(state: StateSnapshot) -> list[Subgraph]:

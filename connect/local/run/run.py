@@ -213,9 +213,15 @@ class Run:
         if self.ending is None or (self.has_checkpointer and self.is_untranslated):
             return None
         is_interrupted = self.outcome == "interrupted"
-        run = None if self.has_checkpointer else self
         return LastRun(
-            self.run_id, self.started_at, _brief(self.ending), is_interrupted, self.is_at_breakpoint, self.number, run
+            self.run_id,
+            self.started_at,
+            _brief(self.ending),
+            is_interrupted,
+            self.is_at_breakpoint,
+            self.number,
+            tuple(self._translator.waiting_messages()) if is_interrupted else (),
+            None if self.has_checkpointer else self,
         )
 
     def __aiter__(self) -> AsyncGenerator[Event, None]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Hashable
+from collections.abc import AsyncGenerator, Hashable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
 from ....translator import Ending
 from ...access import Metadata
@@ -121,6 +121,7 @@ class LastRun:
     - `is_interrupted`: whether it waits for an answer.
     - `is_at_breakpoint`: whether it stopped at a static breakpoint.
     - `number`: as `ActiveRun.number`.
+    - `waiting_messages`: what it said and did not store, if it waits for an answer, as a client's messages.
     - `run`: the run itself, where its graph has no checkpointer: its messages are stored nowhere else.
     """
 
@@ -130,4 +131,5 @@ class LastRun:
     is_interrupted: bool
     is_at_breakpoint: bool
     number: int
+    waiting_messages: Sequence[dict[str, Any]] = ()
     run: ActiveRun | None = field(default=None, compare=False)

@@ -16,7 +16,7 @@ A task (a node's run) is *suspect* while it may have been running at the join:
 
 Of a graph that a suspect task of a subgraph has called nothing is emitted that is said in it, whole messages included.
 Such a task may answer tool calls, and then others are not shown what is said in that graph
-(`translator/messages/visibility.py`, rule 2). The calls came before the join, in values of the subgraph, which the
+(`translator/tool_tasks.py`, rule 1). The calls came before the join, in values of the subgraph, which the
 state of the thread does not have. What of it is saved comes with the next root `values`.
 
 Root `values` end all suspicion but of tasks that were suppressed: these may stream on when their superstep is over. A

@@ -108,13 +108,15 @@ async def test_cancel_is_at_once_and_the_session_takes_another_prompt() -> None:
 
 
 async def test_a_cancel_right_behind_its_prompt_cancels_it() -> None:
-    async with editor_of(agent("Hello there.")) as editor:
+    pause = Pause()  # the turn ends before the cancel is read where the thread that reads has no turn
+    async with editor_of(agent(["Hello ", pause, "there."])) as editor:
         session = await editor.new()
         ending = editor.prompt(session, "go")
         editor.notify("session/cancel", sessionId=session)
         assert await ending == {"stopReason": "cancelled"}
         editor.notify("session/cancel", sessionId=session)  # of an idle session: nothing
         editor.notify("session/cancel", sessionId="unknown")
+        pause.open.set()
         assert await editor.prompt(session, "again") == {"stopReason": "end_turn"}
 
 
@@ -256,11 +258,11 @@ async def test_images_links_and_resources_reach_the_graph_and_come_back() -> Non
 
 
 async def test_a_turn_of_each_fixture_is_answered() -> None:
-    """One prompt to every graph that there is: no turn hangs, and no call of it stays open. A graph that takes no
-    prompts has no session."""
+    """One prompt to each graph: no turn hangs, and no call of it stays open. A graph that takes no prompts has no
+    session. Composed fixtures have parts that are fixtures too."""
     refused = []
     for name, each in FIXTURES.items():
-        if not each.checkpointed:
+        if not each.checkpointed or each.composed:
             continue
         options = Options(messages_key=each.messages_key or "messages")
         served = fixture(name, intake=Intake(config=each.config), options=options)
@@ -276,4 +278,4 @@ async def test_a_turn_of_each_fixture_is_answered() -> None:
             assert code in (None, -32603), name
             assert not editor.view(session).open, name
             refused += [] if session else [name]
-    assert refused == ["no_messages_channel", "output_schema", "loop_without_messages"]
+    assert refused == ["no_messages_channel", "output_schema"]

@@ -295,6 +295,23 @@ async def test_it_is_told_which_messages_wait_for_what(agui_client: AguiClient) 
     assert (events[1]["name"], events[1]["value"]) == ("interrupt_pending", {"interruptIds": ids, "messageIds": ["u2"]})
 
 
+async def test_a_message_without_an_answer_is_told_which_calls_the_tools_that_wait_were_called_for(
+    agui_client: AguiClient,
+) -> None:
+    @tool
+    def book(place: str) -> str:
+        """Books a place."""
+        return str(interrupt(f"Book {place}?"))
+
+    calls = [tool_call("book", {"place": place}, f"call_{place}", index=at) for at, place in enumerate("ab")]
+    model = ScriptedChatModel(turns=[[chunk for call in calls for chunk in call] + end("tool_calls")])
+    chat = Chat(agui_client, create_agent(model, [book], checkpointer=InMemorySaver()))
+    for words in ("go", "well?"):
+        await chat.says(words)
+        called = {item["message"]: item["toolCallId"] for item in chat.interrupts}
+        assert called == {"Book a?": "call_a", "Book b?": "call_b"}
+
+
 async def test_a_message_that_waits_stays_with_the_client(agui_client: AguiClient) -> None:
     chat = Chat(agui_client, asking("really?"))
     await chat.says("go")

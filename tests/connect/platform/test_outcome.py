@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from langgraph_agui.connect.platform.outcome import run_outcome
+from langgraph_agui.connect.platform.outcome import paused, run_outcome
 from langgraph_agui.translator import Cancelled, Failed, Finished
 
 ASKED = {"id": "i-1", "value": "?"}
@@ -92,6 +92,17 @@ def test_a_later_runs_state_says_nothing_of_this_run(status: str, expected: Any)
     later = state(interrupts=[ASKED], next=["n"], metadata={"run_id": "other", "source": "loop"})
     found = run_outcome(run(status), later, PAUSED, run_id="r")
     assert (found.values, found.ending, found.stopped) == (None, expected, False)
+
+
+@pytest.mark.parametrize("has_own_state", [True, False])
+def test_an_interrupt_of_a_tool_has_the_call_of_the_tool(has_own_state: bool) -> None:
+    called = {"type": "ai", "content": "", "id": "a", "tool_calls": [{"name": "ask", "args": {}, "id": "call_1"}]}
+    task = {"id": "t", "name": "tools", "path": ["__pregel_push", 0, False], "interrupts": [ASKED]}
+    asking = state(values={"messages": [called]}, next=["tools"], tasks=[task], interrupts=[ASKED])
+    own = run_outcome(run("success"), asking, PAUSED, run_id="r")
+    found = own if has_own_state else paused(run("success"), asking, PAUSED)
+    assert found is not None
+    assert found.ending == Finished([{**ASKED, "tool_call_id": "call_1"}], asking["values"] if has_own_state else None)
 
 
 def test_a_thread_without_runs_has_finished() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from ag_ui.core import RunAgentInput, StateSnapshotEvent
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.connect import Intake, Local, run
@@ -86,6 +86,27 @@ async def test_what_has_a_place_or_says_nothing_new_is_not_logged(
         async for event in run(source, given, intake=intake):
             assert event.type != "RUN_ERROR"
     assert of_dropped(caplog) == []
+
+
+async def test_only_a_users_new_message_is_said_to_reach_no_graph(caplog: pytest.LogCaptureFixture) -> None:
+    class Topic(TypedDict):
+        topic: str
+
+    def ask(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [HumanMessage("Which topic?", id="written")]}
+
+    builder = StateGraph(MessagesState, input_schema=Topic).add_node("ask", ask).add_edge(START, "ask")
+    source, written = (
+        Local(builder.compile(InMemorySaver())),
+        {"id": "written", "role": "user", "content": "Which topic?"},
+    )
+    lines: list[int] = []
+    for count, messages in enumerate(([], [written], [written, {"id": "new", "role": "user", "content": "hi"}])):
+        sent = {"threadId": "t", "runId": f"r{count}", "messages": messages, "state": {"topic": str(count)}}
+        async for event in run(source, RunAgentInput.model_validate(sent), intake=Intake(state={"topic"})):
+            assert event.type != "RUN_ERROR"
+        lines.append(len(of_dropped(caplog)))
+    assert lines == [0, 0, 1]
 
 
 async def test_a_front_ends_own_channels_are_not_shown_unless_they_are_named() -> None:

@@ -67,6 +67,8 @@ class Graph:
     """One task made two calls at once, and their chunks are JSON."""
     tasks: bool = False
     """The stream has the `tasks` mode."""
+    counts: bool = True
+    """Nodes that save no message write another channel."""
 
     def run(self) -> Scenario:
         """One run of up to three supersteps."""
@@ -106,8 +108,9 @@ class Graph:
         return before
 
     def superstep(self) -> None:
-        """Tasks at once, then the values they lead to."""
+        """Tasks at once, then the values they lead to; none if they wrote nothing."""
         nodes = self.random.sample(["a", "b", "c"], self.random.randrange(1, 4))
+        self.counts = self.chance(0.7)
         lanes, saved = [], []
         for node in nodes:
             lane, update = self.task((), node)
@@ -117,6 +120,8 @@ class Graph:
         if self.chance(0.1):
             self.started_over(lanes)
         self.interleave([*lanes, lane])
+        if not (saved or results or self.counts):
+            return
         self.add(saved + results)
         self.edit()
         self.channels = {"count": self.channels["count"] + 1, "notes": [*self.channels["notes"], *nodes]}
@@ -135,12 +140,14 @@ class Graph:
         """What one task streams, and the messages it saves."""
         task = (*ns, f"{node}:{self.new('task')}")
         lane, saved = self.body(task, node, depth=len(ns))
-        update: dict[str, Any] = {"messages": saved} if saved else {"count": self.channels["count"] + 1}
+        count = {"count": self.channels["count"] + 1} if self.counts else None
+        update: dict[str, Any] | None = {"messages": saved} if saved else count
+        lane.append((ns, "updates", {node: update}))
         if self.tasks:
             name = task[-1].split(":")[1]
+            ended: dict[str, Any] = {"id": name, "name": node, "error": None, "result": update or {}, "interrupts": []}
             lane.insert(0, (ns, "tasks", {"id": name, "name": node, "input": {}, "triggers": []}))
-            lane.append((ns, "tasks", {"id": name, "name": node, "error": None, "result": {}, "interrupts": []}))
-        lane.append((ns, "updates", {node: update}))
+            lane.append((ns, "tasks", ended))
         return lane, saved
 
     def body(self, task: Ns, node: str, depth: int) -> tuple[Lane, list[BaseMessage]]:
@@ -297,7 +304,9 @@ class Graph:
         return {"messages": list(self.messages), **self.channels}
 
     def metadata(self, task: Ns, node: str, *, model: bool) -> dict[str, Any]:
+        path = ("__pregel_push", 0, False) if node == "tools" else ("__pregel_pull", node)
         made = {"langgraph_node": node, "langgraph_checkpoint_ns": "|".join(task), "langgraph_step": 1}
+        made["langgraph_path"] = path
         return {**made, "ls_provider": "p", "ls_model_name": "m", "ls_model_type": "chat"} if model else made
 
     def interleave(self, lanes: Sequence[Lane]) -> None:

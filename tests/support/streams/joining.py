@@ -4,15 +4,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pytest
 from langgraph_agui.translator import ClientView
 
 from tests.support.clients.agui_client import VERSIONS, Answer
-from tests.support.streams.translated import BOUNDED, translated
+from tests.support.streams.translated import BOUNDED, reads, translated
 from tests.support.streams.translator_runs import Event, TranslatorRun, view_for
-from tests.support.sweeps import Choice, every, one, one_each
+from tests.support.sweeps import Choice, every, one
 
 TURNS = {name: turns for name, turns in BOUNDED.items() if turns[0].source in ("local", "platform")}
+READS = reads(TURNS, VERSIONS)
+"""By fixture: its threads, and the versions of the client that read them."""
 
 
 @dataclass
@@ -39,9 +40,11 @@ class Run:
     """The places of the cuts at which the real clients are asked."""
 
 
-def runs(thread: str, version: str, chosen: Choice, *, known: bool = True) -> Iterator[Run]:
-    """The turns of a thread, one after the other, for one client, whose view is known or not."""
-    for turn in translated(thread, version, known=known):
+def runs(fixture: str, read: str, chosen: Choice, *, known: bool = True) -> Iterator[Run]:
+    """The turns of a fixture, one after the other, for one client, whose view is known or not. `read` is one of its
+    `READS`."""
+    source, _, version = read.rpartition("-")
+    for turn in translated(f"{source}/{fixture}", version, known=known):
         telling, name = turn.telling, turn.recording.name
         found = list(cuts(telling, turn.views[:-1]))
         looked_at = chosen(list(enumerate(found)), f"{name} {version}")
@@ -83,6 +86,3 @@ def contents(client: ClientView | Answer) -> dict[str, Any]:
 def earlier(cuts: list[Cut], at: int) -> list[Cut]:
     """Cuts before the one at `at`: the first, the one half way, the last."""
     return [cuts[number] for number in sorted({0, at // 2, at - 1}) if 0 <= number < at]
-
-
-EVERY = pytest.mark.parametrize(("thread", "version"), one_each(TURNS, VERSIONS))

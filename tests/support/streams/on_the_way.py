@@ -2,7 +2,8 @@
 
 Each rule is a function of a `Run`, with a name of its own. A change that the graph itself makes is no fault: it removed
 or rewrote a message, or a step ended without saving what was emitted in it. The root `values` of the stream show these
-acts. Nothing is translated here, and nothing of the translator is asked but how parts and stored messages read.
+acts; if nothing was written, there are no values, and the `updates` show them. Nothing is translated here, and nothing
+of the translator is asked but how parts and stored messages read.
 """
 
 import json
@@ -20,7 +21,7 @@ from langgraph_agui.translator.content.blocks import Reasoning, Text
 from langgraph_agui.translator.content.reader import read_content
 from langgraph_agui.translator.parts.channels import channels
 from langgraph_agui.translator.parts.message import fields
-from langgraph_agui.translator.parts.part import Namespace, Part, is_within
+from langgraph_agui.translator.parts.part import Namespace, Part, is_within, task_path
 
 from tests.support.clients.agui_client import AguiClient, Answer
 
@@ -125,7 +126,7 @@ class Run:
     def dropped_by_graph(self, key: Key, batch: int) -> bool:
         """Whether the graph's own act takes something off the screen in this batch: a step ended and the conversation
         that it left has no such message."""
-        if (batch == len(self.batches) - 1 and self.succeeded) or self.removed(key, batch):
+        if (batch == len(self.batches) - 1 and self.succeeded) or self.removed(key, batch) or self.lost(key, batch):
             return True
         last_change = self.last_change(key, batch)
         return any(
@@ -137,6 +138,8 @@ class Run:
         """Whether the graph has taken something out of the conversation by this batch: it was stored, or emitted in
         this run, and is not in the last values of a step that is over."""
         whole = [(at, checkpoint) for at, checkpoint in self.checkpoints if at <= batch and checkpoint.is_whole]
+        if self.lost(key, batch):
+            return True
         if self.removed(key, batch) or not whole or key in whole[-1][1].items:
             return self.removed(key, batch)
         return 0 <= self.last_change(key, batch) < whole[-1][0]
@@ -146,6 +149,19 @@ class Run:
         known = [checkpoint.items for at, checkpoint in self.checkpoints if at <= batch and checkpoint.is_current]
         stored = key in self.stored or any(key in checkpoint for checkpoint in known)
         return stored and bool(known) and key not in known[-1]
+
+    def lost(self, key: Key, batch: int) -> bool:
+        """Whether the node that said something has returned by this batch, and no node has written anything since the
+        last root values: no values will have it."""
+        said = self.last_change(key, batch)
+        part = self.read[said] if said >= 0 else None
+        if part is None or part.mode != "messages":
+            return False
+        node = task_path(part.ns, part.data[1] or {})[0].partition(":")[0]
+        begun = max((at for at, checkpoint in self.checkpoints if at < said and checkpoint.is_current), default=0)
+        outputs = [(at, *output) for at in range(begun, batch + 1) for output in _outputs(self.read[at])]
+        returned = any(name == node and at > said for at, name, _ in outputs)
+        return returned and not any(output for _, _, output in outputs)
 
     def stored_as(self, key: Key, batch: int) -> bool:
         """Whether the conversation has it under another id by this batch, and displays it so."""
@@ -440,6 +456,13 @@ def _interrupts(part: Part) -> bool:
     """Whether a part has an interrupt that waits for an answer; a breakpoint has none."""
     named = channels(part.data) if part.mode in ("values", "updates") else None
     return bool(part.interrupts or (named or {}).get("__interrupt__"))
+
+
+def _outputs(part: Part | None) -> Iterable[tuple[str, Any]]:
+    """The outputs of the root's nodes that a part has, by node."""
+    if part is None or part.ns or part.mode != "updates" or not isinstance(part.data, Mapping):
+        return ()
+    return ((name, output) for name, output in part.data.items() if not name.startswith("__"))
 
 
 def _is_cached(updates: Any) -> bool:

@@ -4,7 +4,7 @@ Turns come one after the other, for one client, whose view is known or not. To t
 so that nothing is kept.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -31,6 +31,14 @@ SOURCES: dict[str, list[str]] = {}
 """The sources of each fixture's recordings, of those that are `BOUNDED`."""
 for _source, _fixture in (name.split("/") for name in BOUNDED):
     SOURCES.setdefault(_fixture, []).append(_source)
+
+
+def reads(threads: Iterable[str], variants: Sequence[str]) -> dict[str, list[str]]:
+    """By fixture: how its recorded threads can be read, as `source-variant`."""
+    found: dict[str, list[str]] = {}
+    for source, fixture in (thread.split("/") for thread in threads):
+        found.setdefault(fixture, []).extend(f"{source}-{variant}" for variant in variants)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

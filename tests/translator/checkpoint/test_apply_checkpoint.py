@@ -22,7 +22,7 @@ from fixtures.recordings import Recording, as_json
 from tests.support.clients.agui_client import VERSIONS, AguiClient
 from tests.support.random.examples import examples
 from tests.support.random.random_streams import Scenario, scenarios
-from tests.support.streams.joining import TURNS
+from tests.support.streams.joining import READS, TURNS
 from tests.support.streams.translated import ending
 from tests.support.streams.translator_runs import Event, TranslatorRun, options_for, view_for
 from tests.support.sweeps import CHOSEN, Choice, in_turn
@@ -359,17 +359,12 @@ def of_recorded_turn(recording: Recording, version: str, chosen: Choice) -> list
     return check(parts, cuts, version, recording.about["messages_key"], ending(recording))
 
 
-READ: dict[str, list[str]] = {}
-"""By fixture: what a client of each version can be told, as `source-version`."""
-for _source, _fixture in (name.split("/") for name in TURNS):
-    if not FIXTURES[_fixture].composed:
-        READ.setdefault(_fixture, []).extend(f"{_source}-{version}" for version in VERSIONS)
-
-
 @CHOSEN
-@pytest.mark.parametrize(("fixture", "read"), in_turn(READ))
+@pytest.mark.parametrize(
+    ("fixture", "read"), in_turn({name: each for name, each in READS.items() if not FIXTURES[name].composed}, begin=1)
+)
 def test_recorded_runs_lead_to_the_same_end(fixture: str, read: str, chosen: Choice, agui_client: AguiClient) -> None:
-    source, version = read.split("-")
+    source, _, version = read.rpartition("-")
     for recording in TURNS[f"{source}/{fixture}"]:
         tellings = of_recorded_turn(recording, version, chosen)
         for telling in tellings[:: max(1, len(tellings) // 3)]:

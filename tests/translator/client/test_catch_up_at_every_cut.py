@@ -17,8 +17,8 @@ from tests.support.clients.agui_client import VERSIONS, AguiClient, Answer, prot
 from tests.support.random.event_streams import streams
 from tests.support.random.event_values import messages
 from tests.support.random.examples import examples
-from tests.support.streams.joining import EVERY, Run, anew, earlier, runs, view_after
-from tests.support.sweeps import CHOSEN, Choice
+from tests.support.streams.joining import READS, Run, anew, earlier, runs, view_after
+from tests.support.sweeps import CHOSEN, Choice, in_turn
 from tests.translator.client.test_catch_up_of_a_fresh_client_at_every_cut import assert_same, by_id, viewed
 from tests.translator.client.test_view_equals_client import canonical
 
@@ -251,10 +251,11 @@ def the_real_client_is_caught_up_with_recorded_runs(run: Run, version: str, agui
 
 
 @CHOSEN
-@EVERY
+@pytest.mark.parametrize(("fixture", "read"), in_turn(READS, begin=2))
 def test_readers_of_recorded_runs_are_caught_up(
-    thread: str, version: str, chosen: Choice, agui_client: AguiClient
+    fixture: str, read: str, chosen: Choice, agui_client: AguiClient
 ) -> None:
-    for run in runs(thread, version, chosen):
+    version = read.rpartition("-")[2]
+    for run in runs(fixture, read, chosen):
         recorded_runs_lead_to_the_same_end(run, version)
         the_real_client_is_caught_up_with_recorded_runs(run, version, agui_client)

@@ -1,8 +1,8 @@
 """A reader that joins a translated recording at any cut, or falls behind there, ends with what the whole stream leaves.
 
 `ClientView` stands for the client at every cut (that it is the client is proven elsewhere), the real clients are asked
-at one, and in a sweep at three. Cuts after a part without events are the cut before. Each thread is read by one version
-of the client, in turn. Which cuts are looked at, and which versions: see `tests/support/sweeps.py`.
+at one, and in a sweep at three. Cuts after a part without events are the cut before. One of a fixture's threads is
+read, by one version of the client. Which cuts are looked at, and which versions: see `tests/support/sweeps.py`.
 """
 
 from collections.abc import Iterator
@@ -11,9 +11,9 @@ import pytest
 from langgraph_agui.translator import ClientView
 
 from tests.support.clients.agui_client import AguiClient
-from tests.support.streams.joining import EVERY, Run, anew, contents, earlier, runs, view_after
+from tests.support.streams.joining import READS, Run, anew, contents, earlier, runs, view_after
 from tests.support.streams.translator_runs import Event, view_for
-from tests.support.sweeps import CHOSEN, Choice
+from tests.support.sweeps import CHOSEN, Choice, in_turn
 
 pytestmark = pytest.mark.early
 
@@ -73,13 +73,14 @@ def the_real_client_joins_as_its_view_does(run: Run, version: str, client: AguiC
 
 
 @CHOSEN
-@EVERY
-def test_clients_that_join_at_any_cut(thread: str, version: str, chosen: Choice, agui_client: AguiClient) -> None:
-    for run in runs(thread, version, chosen):
+@pytest.mark.parametrize(("fixture", "read"), in_turn(READS))
+def test_clients_that_join_at_any_cut(fixture: str, read: str, chosen: Choice, agui_client: AguiClient) -> None:
+    version = read.rpartition("-")[2]
+    for run in runs(fixture, read, chosen):
         an_empty_client_that_joins_at_any_cut(run, version)
         an_up_to_date_client_that_joins_at_any_cut(run, version)
         a_stale_client_that_joins_at_any_later_cut(run, version)
         a_reader_whose_backlog_is_dropped_before_any_cut(run, version)
         the_real_client_joins_as_its_view_does(run, version, agui_client)
-    for run in runs(thread, version, chosen, known=False):
+    for run in runs(fixture, read, chosen, known=False):
         an_empty_client_that_joins_a_run_of_an_unknown_reader(run, version)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, example, given, note, settings
+from hypothesis import HealthCheck, example, given, note, settings
 from hypothesis import strategies as st
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, StateSnapshot
@@ -26,13 +26,8 @@ from tests.support.streams.translator_runs import TranslatorRun, left_open, need
 pytestmark = pytest.mark.newest
 ANSWERS = 8
 """How many runs may wait for an answer, one after the other."""
-SETTINGS = settings(
-    max_examples=2000 if LONG else 8,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    phases=list(Phase) if LONG else [Phase.explicit, Phase.generate],
-)
-"""Few examples, always the same; `make fuzz` (the profile `long`) draws many, others each time, and shrinks."""
+SETTINGS = settings(max_examples=2000 if LONG else 8, deadline=None, suppress_health_check=list(HealthCheck))
+"""Few examples; `make fuzz` (the profile `long`) draws many."""
 
 
 @dataclass

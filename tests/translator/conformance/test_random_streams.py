@@ -52,6 +52,8 @@ def wires(messages: Sequence[BaseMessage]) -> list[Event]:
 def test_a_run_that_ends_well_leaves_the_checkpoint(
     agui_client: AguiClient, version: str, scenario: Scenario, known: str
 ) -> None:
+    # Two answers at once under the same ids, in JSON: nothing says which chunk is whose.
+    assume(not (scenario.repeats_ids and scenario.mixes_calls))
     held = held_before(scenario) if known == "exact" else []
     view = None if known == "unknown" else view_for(version, held, {})
     begun = ClientView(version=options_for(version).protocol_version) if view is None else view.copy()

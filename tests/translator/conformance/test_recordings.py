@@ -51,7 +51,7 @@ def follow(turns: list[Recording], chosen: Choice, client: AguiClient) -> Verdic
 
 
 @CHOSEN
-@pytest.mark.parametrize(("fixture", "source"), in_turn(SOURCES, always=["platform"]))
+@pytest.mark.parametrize(("fixture", "source"), in_turn(SOURCES))
 def test_clients_end_with_the_checkpoint_and_accept_all(
     fixture: str, source: str, chosen: Choice, agui_client: AguiClient
 ) -> None:

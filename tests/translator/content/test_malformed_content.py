@@ -18,6 +18,7 @@ from langgraph_agui.translator.content.blocks import (
     Signature,
     Text,
     ToolCallBlock,
+    Unknown,
 )
 from langgraph_agui.translator.content.reader import CALL_SIGNATURES, finish_reason, read_content, text_delta, text_of
 from langgraph_agui.translator.content.reasoning import ReasoningBlocks
@@ -71,10 +72,13 @@ WHOLE: list[tuple[Any, list[Any]]] = [
     ([{**HI, "extras": "signature"}], [Text("hi")]),
     ([{**HI, "extras": {"signature": 7}}], [Text("hi")]),
     ([{"type": "refusal", "refusal": 7}, {"type": "refusal", "refusal": "no"}], [Text("no")]),
-    ([{"type": "unheard of", "base64": "aa"}, HI], [Text("hi")]),
+    ([{"type": "unheard of", "base64": "aa"}, HI], [Unknown("unheard of"), Text("hi")]),
     # what LangChain wraps
     ([{"type": "non_standard", "value": HI}], [Text("hi")]),
-    ([{"type": "non_standard", "value": "hi"}, {"type": "other", "value": HI}], []),
+    (
+        [{"type": "non_standard", "value": "hi"}, {"type": "other", "value": HI}],
+        [Unknown("non_standard"), Unknown("other")],
+    ),
     ([{"type": "non_standard", "index": 3, "value": THINKS}], [Reasoning(3, "hm")]),
     ([{"type": "non_standard", "index": 3, "value": {**THINKS, "index": 4}}], [Reasoning(4, "hm")]),
     # citations

@@ -14,7 +14,7 @@ from langgraph_agui.translator.messages.model_calls import ModelCall
 
 from tests.support.streams.translator_runs import TranslatorRun
 
-EARLY, LATE = 20, 120
+EARLY, LATE = 20, 60
 
 
 def superstep(number: int, ns: tuple[str, ...], *, answered: bool) -> list[Any]:

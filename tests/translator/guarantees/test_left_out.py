@@ -112,6 +112,17 @@ CASES: dict[Reason, list[Case]] = {
     Reason.STORED: [Case("The message 'm'", [values(), chunk("Hel"), {"checkpoint": "Hello"}, chunk("lo")])],
     Reason.RECONCILED: [Case("The message 'm'", [values(), chunk("Hel"), values(), chunk("lo"), chunk("!")])],
     Reason.OLDER: [Case("The values of the stream", [values(), {"checkpoint": "Hello"}, values()])],
+    Reason.UNKNOWN_BLOCK: [
+        Case("The content block 'deliberation'", [chunk([{"type": "deliberation", "text": "x"}])] * 2),
+        Case("The content block 'deliberation'", [values(AIMessage([{"type": "deliberation"}], id="a"))] * 2),
+    ],
+    Reason.UNKNOWN_CLIENT: [
+        Case(
+            "The message 'old'",
+            [("messages", (AIMessage("x", id="old"), {"langgraph_triggers": ("__start__",)}))] * 2,
+            view=ClientView(),
+        )
+    ],
     Reason.FAILED: [
         Case("The part of the mode 'values'", [{"event": "error", "data": {"error": "E"}}, *[values()] * 2])
     ],

@@ -1,6 +1,6 @@
 """What clients display while recorded runs stream: checked after every batch, as the real clients display it.
 
-Each thread is read by one version of the client, in turn; in a sweep by both.
+One of a fixture's threads is read, by one version of the client; in a sweep all are, by both.
 """
 
 import json
@@ -12,8 +12,8 @@ from langgraph_agui.connect.testing.checks import Items
 
 from tests.support.clients.agui_client import VERSIONS, AguiClient
 from tests.support.streams.on_the_way import Fault, Run, faults, in_client, in_view, stored_items
-from tests.support.streams.translated import THREADS, Translated, translated
-from tests.support.sweeps import one_each
+from tests.support.streams.translated import THREADS, Translated, reads, translated
+from tests.support.sweeps import in_turn
 
 EXCEPTIONS = {
     ("speech_after_its_node", "a_message_is_emitted_in_its_fragments"): (
@@ -44,9 +44,10 @@ def as_json(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
 
 
-@pytest.mark.parametrize(("thread", "version"), one_each(THREADS, VERSIONS))
-def test_nothing_is_wrong_on_the_way(thread: str, version: str, agui_client: AguiClient) -> None:
-    for turn, run in runs(thread, version):
+@pytest.mark.parametrize(("fixture", "read"), in_turn(reads(THREADS, VERSIONS)))
+def test_nothing_is_wrong_on_the_way(fixture: str, read: str, agui_client: AguiClient) -> None:
+    source, _, version = read.rpartition("-")
+    for turn, run in runs(f"{source}/{fixture}", version):
         answer, contents = in_client(agui_client, version, turn.begun, run.batches)
         assert (turn.recording.name, answer.error, answer.warnings) == (turn.recording.name, None, [])
         assert as_json(contents) == as_json(run.contents)

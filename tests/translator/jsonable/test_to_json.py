@@ -123,7 +123,7 @@ def test_keys_become_text() -> None:
 
 def test_the_last_of_keys_that_become_the_same_counts_and_a_line_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     assert to_json({1: "int", "1": "str", Word("2"): "word", 2: "int"}) == {"1": "str", "2": "int"}
-    assert caplog.messages == ["Keys of an object are the same text, and the last one counts."]
+    assert caplog.messages == ["Several keys of an object become the same text, so only the last value is kept."]
 
 
 def test_a_key_named_proto_stays() -> None:

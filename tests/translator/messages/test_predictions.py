@@ -366,3 +366,44 @@ async def test_a_subagents_plan_is_not_the_runs(subagents: Any) -> None:
     assert [event["name"] for event in customs] == ["PredictState", *["agui_state"] * (len(customs) - 1)]
     tags = {event.get("subagentRunId") is not None for event in customs[1:]}
     assert tags == {subagents == "attributed"}
+
+
+async def test_the_state_of_an_agent_that_a_tool_runs_is_not_the_runs() -> None:
+    """Not even if its model calls are visible."""
+
+    def writing_node(state: AgentState[Any], runtime: Any) -> None:
+        get_stream_writer()({"name": "agui_state", "value": {"todos": ["written by its node"]}})
+
+    private = _plan("a private list, which is long enough to be predicted", "call_p")
+    middleware: list[Any] = [TodoListMiddleware(), before_model(writing_node)]
+    inner = create_agent(ScriptedChatModel(turns=[private, text("Found.") + ends()]), middleware=middleware)
+
+    @tool
+    async def research(query: str) -> str:
+        """Researches."""
+        await inner.ainvoke({"messages": [{"role": "user", "content": query}]})
+        return "done"
+
+    asks = tool_call("research", {"query": "birds"}, "call_r") + ends("tool_calls")
+    graph = create_agent(ScriptedChatModel(turns=[asks, text("Done.") + ends()]), [research])
+    todos = Prediction("todos", "write_todos", "todos")
+    run = TranslatorRun(Options(predict_state=(todos,), visibility={"*": "stream"}), ClientView([], {}))
+    given: Any = {"messages": [{"role": "user", "content": "hi"}]}
+    async for part in graph.astream(given, stream_mode=[*STREAM_MODES, "tasks"], subgraphs=True):
+        run.feed(part)
+        assert "todos" not in (run.view.state or {})
+    run.finish()
+    assert "TOOL_CALL_START write_todos" in {f"{event['type']} {event.get('toolCallName')}" for event in run.events}
+
+
+def test_predicted_channels_keep_their_order_in_a_snapshot() -> None:
+    """The order of a set would differ from process to process."""
+    names = [f"channel-{number}" for number in range(12)]
+    predictions = tuple(Prediction(name, "write_document", "document") for name in names)
+    earlier = ClientView([], {f"earlier-{number}": number for number in range(60)})
+    run = TranslatorRun(Options(predict_state=predictions), earlier)
+    for part in _call('{"document": "short"}', pieces=1):
+        run.feed(part)
+    run.feed(("values", {"messages": [], "other": 1}))
+    run.feed(("updates", {"other": {"other": 1}}))  # the first values wait for the next part
+    assert [name for name in run.view.state if name.startswith("channel")] == names

@@ -22,9 +22,9 @@ from fixtures import FIXTURES
 from fixtures.graphs.speech import said
 from fixtures.recordings import Recording
 from tests.support.clients.agui_client import VERSIONS
-from tests.support.streams.translated import BOUNDED, THREADS
+from tests.support.streams.translated import BOUNDED, THREADS, reads
 from tests.support.streams.translator_runs import TranslatorRun, options_for, view_for
-from tests.support.sweeps import CHOSEN, Choice, one_each
+from tests.support.sweeps import CHOSEN, Choice, in_turn
 
 UNSAVED = ("step", "run", "keep")
 MODES = ["messages", "updates", "values", "custom", "tasks"]
@@ -230,13 +230,14 @@ KEPT = [
 
 
 @CHOSEN
-@pytest.mark.parametrize(("thread", "unsaved"), one_each(KEPT, ["step", "run"]))
-def test_who_watched_or_joined_shows_what_a_new_page_shows(thread: str, unsaved: str, chosen: Choice) -> None:
+@pytest.mark.parametrize(("fixture", "read"), in_turn(reads(KEPT, ["step", "run"])))
+def test_who_watched_or_joined_shows_what_a_new_page_shows(fixture: str, read: str, chosen: Choice) -> None:
     """The same messages, in the same order, with the same content, from any cut of a run on. What a page has besides is
     what no thread has: subagents, reasoning and activities; and at an interrupt what the waiting step has said."""
     messages: list[dict[str, Any]] = []
     state: Any = {}
-    for recording in THREADS[thread]:
+    source, _, unsaved = read.rpartition("-")
+    for recording in THREADS[f"{source}/{fixture}"]:
         version = VERSIONS[len(messages) % 2]
         options = options_for(version, recording.about["messages_key"], unsaved=unsaved)
         run = TranslatorRun(options, view_for(version, messages, state), recording.name, recording.origin)

@@ -140,13 +140,16 @@ REFUSED: dict[str, Any] = {
     "four values": ((), "values", {}, 1),
     "an event name that is none": {"event": 5, "data": {}},
     "a message without its metadata": ("messages", AIMessageChunk(content="Hi")),
+    "a server's message without its metadata": {"event": "messages", "data": {"type": "ai", "content": "Hi"}},
 }
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_what_is_no_part_is_refused(what: str) -> None:
+def test_what_is_no_part_is_refused_and_changes_nothing(what: str) -> None:
+    reader = PartReader()
     with pytest.raises(UnreadablePartError):
-        PartReader().read(REFUSED[what])
+        reader.read(REFUSED[what])
+    assert reader.source is None
 
 
 @pytest.mark.parametrize("what", [what for what in REFUSED if "without its" not in what and "that is none" not in what])

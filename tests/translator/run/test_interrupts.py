@@ -263,6 +263,25 @@ def test_a_question_in_the_value_is_the_message(key: str) -> None:
     assert _items(_asked(Interrupt({key: "Which way?"}, id="i1")))[0]["message"] == "Which way?"
 
 
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({"action_request": {"action": "send", "args": {}}, "config": {}, "description": "Send it?"}, "Send it?"),
+        ({"action_request": {"action": "send", "args": {}}, "config": {}}, "send"),
+        ([{"action_request": {"action": "send", "args": {}}, "description": "Send it?"}], "Send it?"),
+        ([{"action_request": {"action": "send"}}, {"action_request": {"action": "file"}}], "send\n\nfile"),
+        ([{"action_request": {"action": "send"}, "description": ""}], "send"),
+    ],
+)
+def test_a_request_of_the_agent_inbox_is_its_description_or_its_action(value: Any, message: str) -> None:
+    assert _items(_asked(Interrupt(value, id="i1")))[0]["message"] == message
+
+
+@pytest.mark.parametrize("value", [{"action_request": "send"}, {"action_request": {"action": 1}}, [], [1], ["a", {}]])
+def test_what_only_looks_like_a_request_has_no_message(value: Any) -> None:
+    assert "message" not in _items(_asked(Interrupt(value, id="i1")))[0]
+
+
 def test_a_value_without_a_question_has_no_message() -> None:
     assert "message" not in _items(_asked(Interrupt({"options": [1, 2]}, id="i1")))[0]
 
@@ -293,6 +312,58 @@ def test_a_request_that_two_open_calls_may_be_names_none() -> None:
     request = {"action_requests": [{"name": "add", "args": {}}]}
     (item,) = _items(("values", {"messages": [message]}), _asked(Interrupt(request, id="i1")))
     assert "toolCallId" not in item
+
+
+_CALLS = [{"name": "ask", "args": {"number": number}, "id": f"call-{number}"} for number in (1, 2)]
+_CALLED = ("values", {"messages": [{"type": "ai", "id": "a1", "content": "", "tool_calls": _CALLS}]})
+
+
+def _tool_task(task_input: Any, value: Any = "?", ns: tuple[str, ...] = ()) -> list[Any]:
+    """The start of a task with this input, and its result: it asks."""
+    about = {"id": "1", "name": "tools"}
+    asked = [{"id": "i1", "value": value}]
+    return [(ns, "tasks", {**about, "input": task_input}), (ns, "tasks", {**about, "interrupts": asked})]
+
+
+@pytest.mark.parametrize(
+    "task_input",
+    [
+        [{**_CALLS[1], "type": "tool_call"}],
+        {"__type": "tool_call_with_context", "tool_call": {**_CALLS[1], "type": "tool_call"}, "state": {}},
+    ],
+)
+def test_an_interrupt_of_a_task_that_runs_a_call_names_the_call(task_input: Any) -> None:
+    (item,) = _items(_CALLED, *_tool_task(task_input))
+    assert item["toolCallId"] == "call-2"
+
+
+def test_an_interrupt_does_not_name_a_call_that_the_client_does_not_have() -> None:
+    (item,) = _items(_CALLED, *_tool_task([{"type": "tool_call", "name": "ask", "args": {}, "id": "other"}]))
+    assert "toolCallId" not in item
+
+
+def test_an_interrupt_of_a_task_that_runs_no_call_names_none() -> None:
+    (item,) = _items(_CALLED, *_tool_task({"messages": _CALLED[1]["messages"]}))
+    assert "toolCallId" not in item
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted"),
+    [
+        ({"tool_call_id": "own"}, "own"),
+        ({"action_requests": [{"name": "ask", "args": {"number": 1}}]}, "call-1"),
+        ({"action_requests": [{"name": "other", "args": {}}]}, "call-2"),
+    ],
+)
+def test_a_value_that_says_which_call_it_is_about_takes_precedence(value: Any, wanted: str) -> None:
+    (item,) = _items(_CALLED, *_tool_task([{**_CALLS[1], "type": "tool_call"}], value))
+    assert item["toolCallId"] == wanted
+
+
+def test_an_ending_may_say_which_call_an_interrupt_was_raised_in() -> None:
+    asked = {"id": "i1", "value": "?", "tool_call_id": "call-1"}
+    (item,) = _items(_CALLED, _asked(Interrupt("?", id="i1")), ending=Finished([asked]))
+    assert item["toolCallId"] == "call-1"
 
 
 def test_a_reason_never_makes_a_client_answer_the_call_itself() -> None:

@@ -180,6 +180,7 @@ def last_to_json(last: LastRun, claim: bytes | None, fence: int) -> bytes:
             "ending": ending,
             "interrupted": last.is_interrupted,
             "breakpoint": last.is_at_breakpoint,
+            "waiting_messages": list(last.waiting_messages),
             "fence": fence,
             "claim": None if claim is None else claim.decode(),
         }
@@ -203,5 +204,6 @@ def last_from_json(given: bytes) -> tuple[LastRun | None, tuple[int, Claim] | No
         found["interrupted"],
         found["breakpoint"],
         found["fence"],
+        tuple(found.get("waiting_messages", ())),
     )
     return last, None if found["claim"] is None else (found["fence"], Claim.from_json(found["claim"].encode()))

@@ -106,6 +106,8 @@ AEGRA = {
 """What Aegra can't do, and what would say nothing new on it."""
 NAMES = cases(CASES, aegra=AEGRA)
 PAUSED = cases([name for name, case in CASES.items() if case.asks], aegra=AEGRA)
+IN_TURN = {name: VERSIONS[at % 2] for at, name in enumerate(CASES)}
+"""The version of the client that is asked about a case."""
 BROKEN = cases(["failed", "failed after one that went well", "cancelled"], aegra=AEGRA)
 
 
@@ -139,22 +141,18 @@ async def values(backend: Backend, thread_id: str) -> Any:
 # --- what every thread has in common ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("name", NAMES)
 async def test_a_client_that_connects_holds_what_the_thread_does(
-    backend: Backend, threads: dict[str, Started], agui_client: AguiClient, name: str, version: str
+    backend: Backend, threads: dict[str, Started], agui_client: AguiClient, name: str
 ) -> None:
     thread_id = threads[name].thread_id
-    guest = await told(backend, thread_id, version)
+    guest = await told(backend, thread_id, IN_TURN[name])
     assert_holds(agui_client, guest, await values(backend, thread_id))
 
 
-@pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("name", NAMES)
-async def test_an_idle_thread_is_told_as_its_last_run(
-    backend: Backend, threads: dict[str, Started], name: str, version: str
-) -> None:
-    guest = await told(backend, threads[name].thread_id, version)
+async def test_an_idle_thread_is_told_as_its_last_run(backend: Backend, threads: dict[str, Started], name: str) -> None:
+    guest = await told(backend, threads[name].thread_id, IN_TURN[name])
     assert guest.kinds[:-1] == SNAPSHOTS
     assert guest.run_ids == [threads[name].run_id]
     assert guest.end == CASES[name].end

@@ -97,7 +97,7 @@ async def test_a_reader_that_leaves_stops_nothing_and_leaves_nothing(
         before = asyncio.all_tasks()
         await leaves(theirs, run.thread_id)
         assert in_use(theirs) == []
-        assert asyncio.all_tasks() == before
+        assert asyncio.all_tasks() <= before  # those of the gates may have ended since
         assert (await run.run())["status"] == "running"
         gate.open("*")
         await run.end()

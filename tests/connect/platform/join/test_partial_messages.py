@@ -10,7 +10,7 @@ from langgraph_agui.translator.parts.part import Part
 from fixtures.recordings import Source, recordings
 from tests.support.streams.latecomers import Late, Told, cut, root_values
 from tests.support.streams.translator_runs import TranslatorRun
-from tests.support.sweeps import CHOSEN, Choice
+from tests.support.sweeps import SWEEP, Choice, every, one
 
 INTERRUPT = {"__interrupt__": [{"value": "Really?", "id": "i-1"}]}
 BEGINS = Part((), "metadata", {"run_id": "run-1", "attempt": 1})
@@ -242,7 +242,7 @@ class Found:
             self.unlike.append(f"{name}: {view.state}")
 
 
-@CHOSEN
+@pytest.mark.parametrize("chosen", [one, pytest.param(every, marks=SWEEP)], ids=["one", "every"])
 @pytest.mark.parametrize("how", HOW)
 @pytest.mark.parametrize("source", PLATFORM)
 def test_late_joiners_get_beginnings_of_texts_until_the_next_root_values_and_end_with_the_checkpoint(

@@ -1,0 +1,53 @@
+"""Makes the `MESSAGES_SNAPSHOT` events of a run, and tells the ledger which messages a snapshot makes the client drop:
+`Snapshots`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .client.snapshots import ordered_snapshots, with_activity_types
+from .client.view import ClientView
+from .convert.compare import by_id
+from .convert.plan import ACTIVITY
+from .ledger import Ledger
+from .options import Options
+from .wire import events
+from .wire.events import Event
+
+
+class Snapshots:
+    """Makes the messages snapshots of one run."""
+
+    def __init__(self, view: ClientView, options: Options, ledger: Ledger) -> None:
+        self._view = view
+        self._ledger = ledger
+        self._complete = ("media",) if options.plan is None else ("media", ACTIVITY)
+        """The activity types of which all activities are stored, so that a snapshot can replace all activities of these
+        types."""
+
+    def of(self, messages: list[Event]) -> Iterator[Event]:
+        """Yields the one or two snapshots after which the client has these messages, in this order. If the client
+        cannot be made to drop a message, the ledger records that the message is kept."""
+        stored = {message["id"] for message in messages}
+        yield from ordered_snapshots(self._view.order, messages, self._one)
+        self._ledger.keep(message_id for message_id in self._view.order if message_id not in stored)
+
+    def without(self, message_id: str) -> Iterator[Event]:
+        """Yields the snapshot that makes the client drop one message, so that another one can be emitted under its id.
+        If the client's messages are unknown, nothing is yielded."""
+        if self._view.knows_messages:
+            yield self._one([message for message in self._view.messages if message["id"] != message_id])
+
+    def _one(self, messages: list[Event]) -> Event:
+        """Returns a snapshot of these messages, and tells the ledger which messages it drops or replaces. For a client
+        that reads such a declaration, the snapshot declares that it contains all activities of the types in
+        `_complete`, or of every type if all of the client's activities are known."""
+        view, present = self._view, self._view.messages
+        stays = by_id(messages) if present else {}
+        replaced = [message for message in present if stays.get(message["id"]) is not message]
+        for message in replaced:
+            self._ledger.dropped(message, stays.get(message["id"]))
+        dropped = (message for message in replaced if message["id"] not in stays)
+        drops = any(message.get("activityType") in self._complete for message in dropped)
+        snapshot, known = events.messages_snapshot(messages), view.knows_activities
+        return with_activity_types(snapshot, view.version, known=known, complete=self._complete, drops=drops)
