@@ -56,20 +56,20 @@ class Record:
 
     __slots__ = (
         "answers",
-        "call",
         "companions",
         "has_ended",
         "id",
         "main",
+        "model_call",
         "owner",
         "provider_id",
         "reason",
         "run_id",
     )
 
-    def __init__(self, owner: Owner = RUN, call: object = None, main: Record | None = None) -> None:
+    def __init__(self, owner: Owner = RUN, model_call: object = None, main: Record | None = None) -> None:
         self.owner = owner
-        self.call = call
+        self.model_call = model_call
         """The model call that produces the message. None once that call has ended, and for messages without a model
         call."""
         self.main = self if main is None else main
@@ -119,7 +119,7 @@ class Ledger:
     def __init__(self, view: ClientView, losses: Losses) -> None:
         self._view = view
         self._losses = losses
-        self.calls = Calls(view)
+        self.tool_calls = Calls(view)
         self._pending: dict[str, Record] = {}
         """The records of pending messages, as a mapping from their ids (rule 4)."""
         self._kept: dict[str, Record] = {}
@@ -257,8 +257,9 @@ class Ledger:
         agent = message.get("subagentRunId")
         if copy is None:
             self._dropped[message["id"]] = agent
-        kept = [call["id"] for call in (copy or {}).get("toolCalls", ())]
-        self.calls.dropped((call["id"] for call in message.get("toolCalls", ()) if call["id"] not in kept), agent)
+        kept = [tool_call["id"] for tool_call in (copy or {}).get("toolCalls", ())]
+        ids = [tool_call["id"] for tool_call in message.get("toolCalls", ())]
+        self.tool_calls.dropped((tool_call_id for tool_call_id in ids if tool_call_id not in kept), agent)
 
     def suppress(self, record: Record, reason: Reason) -> None:
         """Records that no further events for the message are emitted, and logs the reason."""
@@ -269,7 +270,7 @@ class Ledger:
     def close(self, record: Record) -> None:
         """Records that the message and its companions have ended."""
         for ended in (*record.companions, record):
-            ended.has_ended, ended.call = True, None
+            ended.has_ended, ended.model_call = True, None
 
     def keep(self, ids: Iterable[str]) -> None:
         """Records that messages stay with the client even if they are not stored, for example because the client cannot

@@ -97,10 +97,10 @@ class Losses:
         else:
             self.fault(what, RuntimeError("it does not fit the events before it"))
 
-    def block(self, view: Mapping[str, Any], error: BaseException) -> None:
-        """Logs a content block that cannot be read. The rest of the message is emitted. `view`: the fields of the
+    def block(self, fields: Mapping[str, Any], error: BaseException) -> None:
+        """Logs a content block that cannot be read. The rest of the message is emitted. `fields`: the fields of the
         message."""
-        self.warn(f"A content block of the message {_named(view.get('id'))} is left out of the events", error)
+        self.warn(f"A content block of the message {_named(fields.get('id'))} is left out of the events", error)
 
     def drop(self, what: str, name: str | None, reason: Reason) -> None:
         """Logs that a rule leaves an item, or the rest of an item, out. `what`: the kind of the item. `name`: its id or

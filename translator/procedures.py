@@ -39,7 +39,7 @@ from .messages.visibility import VisibilityRules
 from .options import Options
 from .owner import RUN, Owner
 from .parts.channels import as_sequence, channels, writes_channels, written_channels, written_messages
-from .parts.message import fields, kind_of, mapping_in
+from .parts.message import fields_of, kind_of, mapping_in
 from .parts.part import NOTE, UNREAD, Namespace, Part
 from .run.custom import custom_event, written_state
 from .run.ending import error_activity, failed, failure_of, result_of
@@ -214,7 +214,7 @@ class Procedures:
     def not_stored(self, messages: Iterable[Any]) -> dict[str, list[Event]]:
         """Returns the messages with text that the run has emitted and that `messages` does not contain (see
         `Translator.not_stored`)."""
-        return self._ledger.texts_not_stored({fields(message).get("id") for message in messages})
+        return self._ledger.texts_not_stored({fields_of(message).get("id") for message in messages})
 
     def waiting_messages(self) -> list[Event]:
         """Returns the messages of a waiting run that no checkpoint contains (see `Translator.waiting_messages`)."""
@@ -232,7 +232,7 @@ class Procedures:
         self._superstep.read_message(ns, metadata)
         owner = self._owner(ns)
         yield from self._stream.on_message(ns, message, metadata, owner)
-        if kind_of(fields(message)) == "tool":
+        if kind_of(fields_of(message)) == "tool":
             yield from self._on_result(ns, message, metadata, owner)
 
     def _on_result(self, ns: Namespace, message: Any, metadata: Mapping[str, Any], owner: Owner) -> Iterator[Event]:
@@ -242,7 +242,7 @@ class Procedures:
         if call_id is not None:
             if owner.writes_state and not self._tools.in_tool(ns):
                 self._state.release(self._predictions.predicted_by(call_id))
-            yield from self._progress.on_result(ns, call_id, failed=fields(message).get("status") == "error")
+            yield from self._progress.on_result(ns, call_id, failed=fields_of(message).get("status") == "error")
         for subagent in self._subagents.ended_by_message(message, call_id, tuple(task_of(metadata).split("|"))):
             yield from self._end_subagent(subagent, failure_of_result(message, self._options.error_detail))
 
@@ -274,7 +274,7 @@ class Procedures:
         does not know the messages of such a hit.
         """
         key = self._options.messages_key
-        ids = [fields(message).get("id") for output in outputs.values() for message in written_messages(output, key)]
+        ids = [fields_of(message).get("id") for output in outputs.values() for message in written_messages(output, key)]
         return not (ids and self._view.knows_messages) or any(isinstance(i, str) and self._view.has(i) for i in ids)
 
     def _on_node_output(self, ns: Namespace, node: str, output: Any, *, is_cached: bool) -> Iterator[Event]:
@@ -372,7 +372,7 @@ class Procedures:
         for message in [*self._stream.results_in(messages, owner)][::-1]:
             yield from self._stream.on_whole(ns, message, _NONE, owner)
             if (call_id := self._stream.call_answered_by(message, owner)) is not None:
-                failed = fields(message).get("status") == "error"
+                failed = fields_of(message).get("status") == "error"
                 yield from self._progress.on_result(ns, call_id, failed=failed)
 
     def _superstep_ended(self) -> Iterator[Event]:

@@ -101,10 +101,10 @@ def test_messages_that_the_run_did_not_emit_are_kept_too() -> None:
 
 def test_an_ended_record_does_not_keep_its_model_call() -> None:
     ledger = Ledger(ClientView([]), Losses("t", "r"))
-    record = Record(SUBAGENT, call=object())
+    record = Record(SUBAGENT, model_call=object())
     ledger.emit(record, "message")
     ledger.close(record)
-    assert record.call is None
+    assert record.model_call is None
 
 
 def test_what_a_subagent_emits_is_kept_and_never_pending() -> None:
@@ -153,7 +153,7 @@ def test_whose_message_had_an_id_that_a_snapshot_dropped_is_known_to_the_end_of_
     ledger.superstep_ended()
     found = [ledger.opener(item, "otherwise") for item in ("message", "changed", "other")]
     assert found == ["task:1", "otherwise", "otherwise"]
-    call_ids = [ledger.calls.emit(item, "m", SUBAGENT) for item in ("call", "a", "b")]
+    call_ids = [ledger.tool_calls.emit(item, "m", SUBAGENT) for item in ("call", "a", "b")]
     assert call_ids == ["call", "a", "m-b"]
 
 

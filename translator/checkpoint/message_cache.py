@@ -27,7 +27,7 @@ from ..convert.to_agui import to_agui
 from ..jsonable.to_json import json_bytes_unlogged, to_json_each
 from ..losses import Losses
 from ..options import Options
-from ..parts.message import fields, kind_of
+from ..parts.message import fields_of, kind_of
 from ..wire.events import Event
 
 _NAMES: Final = ("type", "content", "id", "name", "additional_kwargs", "response_metadata")
@@ -69,12 +69,12 @@ class MessageCache:
     def read(self, messages: Sequence[Any]) -> None:
         """Reads the current messages. They replace the messages of the previous read."""
         self.known = True
-        views = [*map(fields, messages)]
-        digests, is_json = _digests(views)
+        all_fields = [*map(fields_of, messages)]
+        digests, is_json = _digests(all_fields)
         head = len(self.keys)
         if digests[:head] != self._digests:  # the digests include the ids, so equal digests mean equal keys
             head = 0
-        keys = [_key(view, at) for at, view in enumerate(views[head:], head)]
+        keys = [_key(fields, at) for at, fields in enumerate(all_fields[head:], head)]
         cached = dict(zip(zip(self.keys[head:], self._digests[head:], strict=True), self._wires[head:], strict=True))
         new_wires: list[tuple[Event, ...]] = []
         others: list[int] = []
@@ -82,7 +82,7 @@ class MessageCache:
         for at, key_and_digest in enumerate(zip(keys, digests[head:], strict=True)):
             wires = cached.get(key_and_digest) if cached else None
             if wires is None:
-                wire = ordinary(views[head + at], self._options) if is_json else None
+                wire = ordinary(all_fields[head + at], self._options) if is_json else None
                 wires = () if wire is None else (wire,)
                 if wire is None:
                     others.append(at)
@@ -99,10 +99,10 @@ class MessageCache:
     def _converted(self, message: Any, position: int) -> list[Event]:
         try:
             converted = to_agui(message, position, self._options, self._losses)
-            if not converted and not kind_of(fields(message)):
+            if not converted and not kind_of(fields_of(message)):
                 raise TypeError(f"{type(message).__name__} is not a message")
         except Exception as error:
-            key = _key(fields(message), position)
+            key = _key(fields_of(message), position)
             self._losses.message(key, error)
             if type(key) is str:
                 self.unreadable.add(key)
@@ -112,29 +112,29 @@ class MessageCache:
 
 def keys_of(messages: Sequence[Any]) -> list[Any]:
     """Returns the id of each message, or its position if it has no id, as in `MessageCache.keys`."""
-    return [_key(fields(message), position) for position, message in enumerate(messages)]
+    return [_key(fields_of(message), position) for position, message in enumerate(messages)]
 
 
-def _key(view: Mapping[str, Any], position: int) -> Any:
-    message_id = view.get("id") if type(view) is dict else _field(view, "id")
+def _key(fields: Mapping[str, Any], position: int) -> Any:
+    message_id = fields.get("id") if type(fields) is dict else _field(fields, "id")
     if type(message_id) is str:
         return message_id or position
     return position if message_id is None else json_bytes_unlogged(message_id)
 
 
-def _digests(views: Sequence[Mapping[str, Any]]) -> tuple[list[int], bool]:
+def _digests(all_fields: Sequence[Mapping[str, Any]]) -> tuple[list[int], bool]:
     """Returns two things: a hash for each message, which changes when the message changes, and whether the fields of
     all messages can be written as JSON without conversion."""
     try:
-        return [hash(orjson.dumps(_FIELDS[view["type"]](view))) for view in views], True
+        return [hash(orjson.dumps(_FIELDS[fields["type"]](fields))) for fields in all_fields], True
     except Exception:  # a message of a rare type, or a value that JSON cannot express
         names = (*_NAMES, *_CALLS, *_OF_RESULT, "role")
-        rows = ([_field(view, name) for name in names] for view in views)
+        rows = ([_field(fields, name) for name in names] for fields in all_fields)
         return [hash(json_bytes_unlogged(values)) for values in rows], False
 
 
-def _field(view: Mapping[str, Any], name: str) -> Any:
+def _field(fields: Mapping[str, Any], name: str) -> Any:
     try:
-        return view.get(name)
+        return fields.get(name)
     except Exception:  # a user's own mapping class may raise
         return None

@@ -45,7 +45,7 @@ from ..ledger import Ledger, Overlap
 from ..losses import Losses, Reason
 from ..options import Options
 from ..parts.channels import UnreadableChannel, channels, without_interrupts
-from ..parts.message import fields
+from ..parts.message import fields_of
 from ..wire.events import Event
 from .messages import Messages
 from .state import State
@@ -298,7 +298,7 @@ class RootValues:
 def _stored_ids(messages: Sequence[Any], waiting: Sequence[Event]) -> tuple[set[Any], set[Any]]:
     """The ids of stored messages, and the ids of the tool calls that are answered by results among them. `messages`:
     the stored messages of the root graph. `waiting`: those of the subgraphs that are waiting."""
-    stored = [fields(message) for message in messages]
+    stored = [fields_of(message) for message in messages]
     ids = {message.get("id") for message in (*stored, *waiting)}
     answered = {message.get("tool_call_id") for message in stored}
     return ids, answered.union(message.get("toolCallId") for message in waiting)

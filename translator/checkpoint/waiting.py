@@ -45,7 +45,7 @@ from ..losses import Losses, Reason
 from ..options import Options
 from ..owner import Owner
 from ..parts.channels import channels
-from ..parts.message import fields
+from ..parts.message import fields_of
 from ..parts.part import Namespace
 from ..wire.events import Event
 
@@ -152,10 +152,10 @@ class Waiting:
         """The messages of a subgraph since its last user message."""
         if owner is None:
             return []
-        given = {fields(message).get("id") for message in self._input.get(ns, ())}
+        given = {fields_of(message).get("id") for message in self._input.get(ns, ())}
         own: list[list[Event]] = []
         for message in reversed(self._all(ns)):
-            message_id = fields(message).get("id")
+            message_id = fields_of(message).get("id")
             if not isinstance(message_id, str) or not message_id:
                 self._losses.drop("message", None, Reason.NO_ID)
                 continue
@@ -175,9 +175,9 @@ class Waiting:
         """The messages of a subgraph, followed by the messages that finished nodes have written in its current
         superstep."""
         messages = list(self._messages[ns] or ())
-        ids = {fields(message).get("id") for message in messages}
+        ids = {fields_of(message).get("id") for message in messages}
         written = [one for _, made in sorted(self._written.get(ns, {}).items()) for one in made]
-        return messages + [one for one in written if fields(one).get("id") not in ids]
+        return messages + [one for one in written if fields_of(one).get("id") not in ids]
 
     def _converted(self, message: Any, message_id: str) -> list[Event]:
         try:

@@ -86,36 +86,39 @@ Report = Callable[[Mapping[str, Any], Exception], None]
 """A function that is called with a message's fields and with the exception that one of its content blocks caused."""
 
 
-def log_unreadable(view: Mapping[str, Any], error: Exception) -> None:
+def log_unreadable(fields: Mapping[str, Any], error: Exception) -> None:
     """Logs that a content block cannot be read. This is the `Report` for messages that do not belong to a run."""
-    _log.warning("a content block in the message %r cannot be read and is left out", view.get("id"), exc_info=error)
+    _log.warning("a content block in the message %r cannot be read and is left out", fields.get("id"), exc_info=error)
 
 
-def read_content(view: Mapping[str, Any], *, whole: bool | None = None, report: Report = log_unreadable) -> list[Block]:
+def read_content(
+    fields: Mapping[str, Any], *, whole: bool | None = None, report: Report = log_unreadable
+) -> list[Block]:
     """Returns the blocks of one chunk or one complete message, in order.
 
-    `view`: the fields of the message, as `parts.message.fields` returns them. `whole`: whether to read the message as a
-    complete one. With None, its type decides. Pass True for stored messages, because a node may store a sum of chunks,
-    which is complete but still has the type of a chunk. `report`: called with the error if a block cannot be read.
+    `fields`: the fields of the message, as `parts.message.fields_of` returns them. `whole`: whether to read the message
+    as a complete one. With None, its type decides. Pass True for stored messages, because a node may store a sum of
+    chunks, which is complete but still has the type of a chunk. `report`: called with the error if a block cannot be
+    read.
     """
-    chunk = is_chunk(view) if whole is None else not whole
-    content = view.get("content")
-    calls = _calls(view, chunk)
+    chunk = is_chunk(fields) if whole is None else not whole
+    content = fields.get("content")
+    calls = _calls(fields, chunk)
     result: list[Block] = []
     if issubclass(type(content), str):  # `isinstance` would read an attribute, which may raise an exception
         result += [Text(content)] if content else []
     elif content is not None:
         blocks = content if issubclass(type(content), (list, tuple)) else [content]
         for position, block in enumerate(blocks):
-            result += _safely(view, report, _read_block, block, position, chunk, calls)
-    kwargs = mapping_in(view, "additional_kwargs")
+            result += _safely(fields, report, _read_block, block, position, chunk, calls)
+    kwargs = mapping_in(fields, "additional_kwargs")
     if kwargs:
-        _read_kwargs(kwargs, view, chunk, result, report)
+        _read_kwargs(kwargs, fields, chunk, result, report)
     result += calls.values()
     if CALL_SIGNATURES in kwargs:  # signatures come after the tool calls that they belong to
-        result += _safely(view, report, _signatures, kwargs[CALL_SIGNATURES])
-    if grounding := mapping_in(view, "response_metadata").get("grounding_metadata"):
-        result += _safely(view, report, citations.read_grounding, grounding)
+        result += _safely(fields, report, _signatures, kwargs[CALL_SIGNATURES])
+    if grounding := mapping_in(fields, "response_metadata").get("grounding_metadata"):
+        result += _safely(fields, report, citations.read_grounding, grounding)
     return _as_json(result) if chunk else result
 
 
@@ -124,18 +127,18 @@ def has_content(kwargs: Mapping[str, Any]) -> bool:
     return any(kwargs.get(field) is not None for field in _CONTENT_KWARGS)
 
 
-def text_of(view: Mapping[str, Any]) -> str:
+def text_of(fields: Mapping[str, Any]) -> str:
     """Returns a message's text, without its reasoning."""
-    return "".join(block.text for block in read_content(view) if type(block) is Text)
+    return "".join(block.text for block in read_content(fields) if type(block) is Text)
 
 
-def finish_reason(view: Mapping[str, Any]) -> str | None:
+def finish_reason(fields: Mapping[str, Any]) -> str | None:
     """Returns the reason why the model stopped; None if it stopped normally or the reason is unknown (rule 6)."""
-    if reason := finish_reason_in(mapping_in(view, "response_metadata")):
+    if reason := finish_reason_in(mapping_in(fields, "response_metadata")):
         return reason
-    if mapping_in(view, "additional_kwargs").get("refusal"):
+    if mapping_in(fields, "additional_kwargs").get("refusal"):
         return "refusal"
-    content = view.get("content")
+    content = fields.get("content")
     return "refusal" if type(content) is list and any(map(_is_refusal, content)) else None
 
 
@@ -152,42 +155,42 @@ def finish_reason_in(metadata: Mapping[str, Any]) -> str | None:
     return next((_FINISH_REASONS[word] for word in words if word in _FINISH_REASONS), None)
 
 
-def text_delta(view: Mapping[str, Any]) -> str:
+def text_delta(fields: Mapping[str, Any]) -> str:
     """Returns the text of a chunk that contains nothing but text; "" for any other chunk.
 
-    `view`: the fields of the chunk, as `parts.message.fields` returns them. A chunk does not qualify if it also
+    `fields`: the fields of the chunk, as `parts.message.fields_of` returns them. A chunk does not qualify if it also
     contains tool calls, token usage or a finish reason, or if it ends its message. The provider's name is ignored,
     because some adapters put it on every chunk. May raise an exception if a field is missing or has an unexpected type.
     The caller then has to use `read_content`.
     """
-    text = view["content"]
+    text = fields["content"]
     if type(text) is not str:
         text = _lone_text(text)
     if (
         not text
-        or view["tool_call_chunks"]
-        or view["tool_calls"]
-        or view["invalid_tool_calls"]
-        or view["additional_kwargs"]
-        or view.get("usage_metadata")
-        or view.get("chunk_position")
-        or ((metadata := view["response_metadata"]) and dict.keys(metadata) != _PROVIDER_ONLY)
+        or fields["tool_call_chunks"]
+        or fields["tool_calls"]
+        or fields["invalid_tool_calls"]
+        or fields["additional_kwargs"]
+        or fields.get("usage_metadata")
+        or fields.get("chunk_position")
+        or ((metadata := fields["response_metadata"]) and dict.keys(metadata) != _PROVIDER_ONLY)
     ):
         return ""
     return text if text.isascii() else to_text(text)
 
 
-def arguments_delta(view: Mapping[str, Any], index: int | str | None) -> str:
+def arguments_delta(fields: Mapping[str, Any], index: int | str | None) -> str:
     """Returns the arguments in a chunk that does nothing but continue the tool call at `index`; "" for any other chunk.
     Some providers repeat the fragment in a content block, which is ignored. Like `text_delta`, this may raise an
     exception."""
-    fragments, content = view["tool_call_chunks"], view["content"]
+    fragments, content = fields["tool_call_chunks"], fields["content"]
     if (
         len(fragments) != 1
-        or view["additional_kwargs"]
-        or view.get("usage_metadata")
-        or view.get("chunk_position")
-        or ((metadata := view["response_metadata"]) and dict.keys(metadata) != _PROVIDER_ONLY)
+        or fields["additional_kwargs"]
+        or fields.get("usage_metadata")
+        or fields.get("chunk_position")
+        or ((metadata := fields["response_metadata"]) and dict.keys(metadata) != _PROVIDER_ONLY)
         or (content and (len(content) != 1 or content[0]["type"] not in _FRAGMENT_BLOCKS))
     ):
         return ""
@@ -249,18 +252,18 @@ def _text(block: Mapping[str, Any]) -> Iterator[Block]:
 
 
 def _read_kwargs(
-    kwargs: Mapping[str, Any], view: Mapping[str, Any], chunk: bool, result: list[Block], report: Report
+    kwargs: Mapping[str, Any], fields: Mapping[str, Any], chunk: bool, result: list[Block], report: Report
 ) -> None:
     if not any(type(block) is Reasoning for block in result):
-        result[:0] = _safely(view, report, reasoning.read_kwargs, kwargs)
+        result[:0] = _safely(fields, report, reasoning.read_kwargs, kwargs)
     outputs = kwargs.get("tool_outputs")
     for block in outputs if isinstance(outputs, list) else ():
-        result += _safely(view, report, _read_block, block, 0, chunk, {})
+        result += _safely(fields, report, _read_block, block, 0, chunk, {})
     refusal = kwargs.get("refusal")
     if isinstance(refusal, str) and refusal:
         result.append(Text(refusal))
     if audio := kwargs.get("audio"):
-        result += _safely(view, report, _audio, audio, chunk)
+        result += _safely(fields, report, _audio, audio, chunk)
 
 
 def _signatures(by_call: Mapping[Any, Any]) -> list[Block]:
@@ -282,13 +285,13 @@ def _audio(audio: Any, chunk: bool) -> Iterator[Block]:
         yield Media(media.part_of({"type": "audio", "base64": audio, "mime_type": "audio/wav"}))
 
 
-def _calls(view: Mapping[str, Any], chunk: bool) -> dict[Any, ToolCallBlock]:
+def _calls(fields: Mapping[str, Any], chunk: bool) -> dict[Any, ToolCallBlock]:
     """Returns a message's tool calls (rule 3), as a mapping from ids to tool calls. A tool call that has no id, or
     repeats an id, gets its position as the key."""
     by_id: dict[Any, ToolCallBlock] = {}
-    chunked = chunk and view.get("tool_call_chunks")
+    chunked = chunk and fields.get("tool_call_chunks")
     for field in ("tool_call_chunks",) if chunked else ("tool_calls", "invalid_tool_calls"):
-        calls = view.get(field)
+        calls = fields.get(field)
         for call in calls if isinstance(calls, (list, tuple)) else ():
             if not isinstance(call, Mapping):
                 continue
@@ -345,9 +348,9 @@ def _as_json(blocks: list[Block]) -> list[Block]:
     return blocks
 
 
-def _safely(view: Mapping[str, Any], report: Report, read: Callable[..., Iterable[Block]], *args: Any) -> list[Block]:
+def _safely(fields: Mapping[str, Any], report: Report, read: Callable[..., Iterable[Block]], *args: Any) -> list[Block]:
     try:
         return list(read(*args))
     except Exception as error:
-        report(view, error)
+        report(fields, error)
         return []

@@ -14,7 +14,7 @@ from ..content.reader import read_content
 from ..jsonable.to_json import to_json
 from ..options import Options
 from ..parts.channels import channels
-from ..parts.message import fields
+from ..parts.message import fields_of
 from ..wire.events import Event
 from .plan import plan_of, with_plan
 from .to_agui import id_of, kind_and_role, to_agui
@@ -48,7 +48,7 @@ def client_contents(values: Any, options: Options | None = None) -> tuple[list[E
 def message_ids(messages: Iterable[Any]) -> list[str]:
     """Returns the ids under which a client knows a thread's messages. A message without an id gets an id that is
     derived from its position."""
-    return [id_of(fields(message), position) for position, message in enumerate(messages)]
+    return [id_of(fields_of(message), position) for position, message in enumerate(messages)]
 
 
 def unanswered_calls(messages: Sequence[Any]) -> list[tuple[str, str]]:
@@ -61,19 +61,19 @@ def unanswered_calls(messages: Sequence[Any]) -> list[tuple[str, str]]:
     """
     results: set[str] = set()
     for message in reversed(messages):
-        view = fields(message)
-        match kind_and_role(view)[0]:
+        fields = fields_of(message)
+        match kind_and_role(fields)[0]:
             case "tool":
-                results.add(str(view.get("tool_call_id")))
+                results.add(str(fields.get("tool_call_id")))
             case "human":
                 return []
             case "ai":
-                return [call for call in _calls(view) if call[0] not in results]
+                return [call for call in _calls(fields) if call[0] not in results]
     return []
 
 
-def _calls(view: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _calls(fields: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Returns the ids and names of an assistant message's tool calls. Tool calls that lack an id or a name, or that the
     provider runs itself, are left out."""
-    blocks = [block for block in read_content(view, whole=True) if isinstance(block, ToolCallBlock)]
+    blocks = [block for block in read_content(fields, whole=True) if isinstance(block, ToolCallBlock)]
     return [(call.id, call.name) for call in blocks if call.id and call.name and not call.server]

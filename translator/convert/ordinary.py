@@ -23,24 +23,24 @@ _LONGEST_ERROR: Final = 1_000
 whole text."""
 
 
-def ordinary(view: Mapping[str, Any], options: Options) -> Event | None:
-    """Returns the wire message for an ordinary message, or None for any other message. `view` contains the result of
-    `fields` for the message, and `options` has the same meaning as in `to_agui`."""
-    if type(view) is not dict:  # reading a mapping of another class may raise an exception
+def ordinary(fields: Mapping[str, Any], options: Options) -> Event | None:
+    """Returns the wire message for an ordinary message, or None for any other message. `fields` is the result of
+    `fields_of` for the message, and `options` has the same meaning as in `to_agui`."""
+    if type(fields) is not dict:  # reading a mapping of another class may raise an exception
         return None
-    message_id, content, name = view.get("id"), view.get("content"), view.get("name")
+    message_id, content, name = fields.get("id"), fields.get("content"), fields.get("name")
     if type(message_id) is not str or type(content) is not str or not message_id:
         return None
     if name is not None and type(name) is not str:
         return None
-    kind = view.get("type")
+    kind = fields.get("type")
     if type(kind) is not str:
         return None
     if kind == "ai" or kind == "AIMessageChunk":
-        return _assistant(view, message_id, content, name, options)
+        return _assistant(fields, message_id, content, name, options)
     if kind == "tool":
-        return _tool(view, message_id, content, name, options)
-    if kind != "human" or view.get("additional_kwargs"):
+        return _tool(fields, message_id, content, name, options)
+    if kind != "human" or fields.get("additional_kwargs"):
         return None
     message = {"id": message_id, "role": "user", "content": content}
     if name:
@@ -49,15 +49,15 @@ def ordinary(view: Mapping[str, Any], options: Options) -> Event | None:
 
 
 def _assistant(
-    view: Mapping[str, Any], message_id: str, content: str, name: str | None, options: Options
+    fields: Mapping[str, Any], message_id: str, content: str, name: str | None, options: Options
 ) -> Event | None:
-    kwargs, metadata = view.get("additional_kwargs"), view.get("response_metadata")
-    if (kwargs and (type(kwargs) is not dict or has_content(kwargs))) or view.get("invalid_tool_calls"):
+    kwargs, metadata = fields.get("additional_kwargs"), fields.get("response_metadata")
+    if (kwargs and (type(kwargs) is not dict or has_content(kwargs))) or fields.get("invalid_tool_calls"):
         return None
     if metadata and (type(metadata) is not dict or "grounding_metadata" in metadata):
         return None
     message: Event = {"id": message_id, "role": "assistant"}
-    if tool_calls := view.get("tool_calls"):
+    if tool_calls := fields.get("tool_calls"):
         calls = _calls(tool_calls, options)
         if calls is None:
             return None
@@ -92,14 +92,14 @@ def _calls(tool_calls: Any, options: Options) -> list[Event] | None:
     return list(calls.values())
 
 
-def _tool(view: Mapping[str, Any], message_id: str, content: str, name: str | None, options: Options) -> Event | None:
-    call_id = view.get("tool_call_id")
+def _tool(fields: Mapping[str, Any], message_id: str, content: str, name: str | None, options: Options) -> Event | None:
+    call_id = fields.get("tool_call_id")
     if type(call_id) is not str or not options.tool_results or (name and name in options.hidden_tools):
         return None
     if options.result_limit is not None and len(content) > options.result_limit:
         return None
     message: Event = {"id": message_id, "role": "tool", "content": content, "toolCallId": call_id}
-    return with_failure(message) if view.get("status") == "error" else message
+    return with_failure(message) if fields.get("status") == "error" else message
 
 
 def with_failure(message: Event) -> Event:

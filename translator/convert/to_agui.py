@@ -61,7 +61,7 @@ from ..content.server_tools import result_text
 from ..jsonable.to_json import to_json
 from ..losses import Losses, Reason
 from ..options import Options
-from ..parts.message import as_name, fields, kind_of
+from ..parts.message import as_name, fields_of, kind_of
 from ..wire import ids
 from ..wire.events import Event
 from ..wire.older_clients import result_content
@@ -89,17 +89,17 @@ def to_agui(message: Any, position: int, options: Options, losses: Losses | None
     `options`: decides which contents are visible.
     `losses`: counts and logs the contents that are left out; None if the message does not belong to a run.
     """
-    view = fields(message)
-    if (wire := ordinary(view, options)) is not None:
+    fields = fields_of(message)
+    if (wire := ordinary(fields, options)) is not None:
         return [wire]
-    kind, role = kind_and_role(view)
-    message_id = id_of(view, position)
+    kind, role = kind_and_role(fields)
+    message_id = id_of(fields, position)
     if kind == "ai":
-        return _assistant(view, message_id, role, options, losses)
-    if kind == "human" and _middleware(view) is None:
-        return [_user(view, message_id, log_unreadable if losses is None else losses.block)]
-    if kind == "tool" and options.tool_results and as_name(view.get("name")) not in options.hidden_tools:
-        return [_tool(view, message_id, options)]
+        return _assistant(fields, message_id, role, options, losses)
+    if kind == "human" and _middleware(fields) is None:
+        return [_user(fields, message_id, log_unreadable if losses is None else losses.block)]
+    if kind == "tool" and options.tool_results and as_name(fields.get("name")) not in options.hidden_tools:
+        return [_tool(fields, message_id, options)]
     if losses is not None and kind:
         losses.drop("message", message_id, Reason.OPTION if kind == "tool" else Reason.NOT_DISPLAYED)
     return []
@@ -123,7 +123,7 @@ def to_agui_messages(messages: Iterable[Any]) -> list[Message]:
             wires = _complete(message, position)
             if not wires:
                 _log.warning(
-                    "A message of the type %r is left out: AG-UI has no such message.", kind_of(fields(message))
+                    "A message of the type %r is left out: AG-UI has no such message.", kind_of(fields_of(message))
                 )
             converted += [AG_UI_MESSAGE.validate_python(to_json(wire)) for wire in wires]
         except Exception as error:
@@ -131,24 +131,28 @@ def to_agui_messages(messages: Iterable[Any]) -> list[Message]:
     return converted
 
 
-def id_of(view: Mapping[str, Any], position: int) -> str:
+def id_of(fields: Mapping[str, Any], position: int) -> str:
     """Returns the id of a stored message. If the message has no id, one is derived from its position."""
-    return as_name(view.get("id")) or ids.position_id(position)
+    return as_name(fields.get("id")) or ids.position_id(position)
 
 
 def result_message(message_id: str, result: ServerResult, options: Options) -> Event:
     """Returns the wire message for the result of a tool that the provider ran itself."""
-    view = {"content": result.content, "tool_call_id": result.call_id, "status": "error" if result.error else "success"}
-    return _tool(view, ids.result_id(message_id, result.call_id), options)
+    fields = {
+        "content": result.content,
+        "tool_call_id": result.call_id,
+        "status": "error" if result.error else "success",
+    }
+    return _tool(fields, ids.result_id(message_id, result.call_id), options)
 
 
-def kind_and_role(view: Mapping[str, Any]) -> tuple[str, str | None]:
+def kind_and_role(fields: Mapping[str, Any]) -> tuple[str, str | None]:
     """Returns a message's kind, and the name that a chat message gets from its role (rule 2). The kind is the result of
     `kind_of`, except for chat messages."""
-    kind = kind_of(view)
+    kind = kind_of(fields)
     if kind != "chat":
         return kind, None
-    role = as_name(view.get("role"))
+    role = as_name(fields.get("role"))
     kind = _KIND_OF_ROLE.get(role or "", "ai")
     return kind, role if kind == "ai" and role not in ("assistant", "ai") else None
 
@@ -209,18 +213,18 @@ class _Answer:
             message["encryptedValue"] = placed.encrypted
 
 
-def _middleware(view: Mapping[str, Any]) -> str | None:
+def _middleware(fields: Mapping[str, Any]) -> str | None:
     """Returns the name of the middleware that wrote a user message, or None. The middlewares of LangChain and
     deepagents mark their messages with `lc_source`."""
-    kwargs = view.get("additional_kwargs")
+    kwargs = fields.get("additional_kwargs")
     return as_name(kwargs.get("lc_source")) if isinstance(kwargs, Mapping) else None
 
 
 def _assistant(
-    view: Mapping[str, Any], message_id: str, role: str | None, options: Options, losses: Losses | None
+    fields: Mapping[str, Any], message_id: str, role: str | None, options: Options, losses: Losses | None
 ) -> list[Event]:
     answer = _Answer(message_id)
-    for block in read_content(view, whole=True, report=log_unreadable if losses is None else losses.block):
+    for block in read_content(fields, whole=True, report=log_unreadable if losses is None else losses.block):
         answer.add(block)
     if losses is not None:
         _log_left_out(answer, options, losses)
@@ -228,7 +232,7 @@ def _assistant(
     calls = [call for call in answer.calls if call["id"] not in hidden and call["function"]["name"]]
     wires = [one for one in answer.reasoning if one["content"] or "encryptedValue" in one] if options.reasoning else []
     if answer.text or calls or not hidden:
-        wires.append(_answer_message(answer, calls, view, role))
+        wires.append(_answer_message(answer, calls, fields, role))
     wires += answer.media
     if options.tool_results:
         wires += [result_message(message_id, one, options) for one in answer.results if one.call_id not in hidden]
@@ -248,7 +252,7 @@ def _log_left_out(answer: _Answer, options: Options, losses: Losses) -> None:
         losses.drop("result", ids.result_id(answer.message_id, result.call_id), Reason.OPTION)
 
 
-def _answer_message(answer: _Answer, calls: list[Event], view: Mapping[str, Any], role: str | None) -> Event:
+def _answer_message(answer: _Answer, calls: list[Event], fields: Mapping[str, Any], role: str | None) -> Event:
     """Returns the assistant message with its visible tool calls."""
     message: Event = {"id": answer.message_id, "role": "assistant"}
     if answer.text or not calls:
@@ -258,69 +262,69 @@ def _answer_message(answer: _Answer, calls: list[Event], view: Mapping[str, Any]
     for call in calls:
         if call["id"] in answer.signatures:
             call["encryptedValue"] = answer.signatures[call["id"]]
-    message |= _name(view, role)
+    message |= _name(fields, role)
     if None in answer.signatures:
         message["encryptedValue"] = answer.signatures[None]
     metadata: Event = {"citations": answer.citations} if answer.citations else {}
-    if reason := finish_reason(view):
+    if reason := finish_reason(fields):
         metadata["finishReason"] = reason
     if metadata:
         message["metadata"] = metadata
     return message
 
 
-def _name(view: Mapping[str, Any], role: str | None) -> Event:
+def _name(fields: Mapping[str, Any], role: str | None) -> Event:
     """Returns the field `name` with an assistant message's own name, or else the name from its role. The dict is empty
     if the message has neither."""
-    return {"name": name} if (name := as_name(view.get("name")) or role) else {}
+    return {"name": name} if (name := as_name(fields.get("name")) or role) else {}
 
 
 def _complete(message: Any, position: int) -> list[Event]:
     """Converts one message to wire messages for `to_agui_messages` (rule 9)."""
-    view = fields(message)
-    kind, _ = kind_and_role(view)
-    message_id = id_of(view, position)
+    fields = fields_of(message)
+    kind, _ = kind_and_role(fields)
+    message_id = id_of(fields, position)
     if kind == "system":
-        return [_system(view, message_id)]
+        return [_system(fields, message_id)]
     if kind == "human":
-        wire = _user(view, message_id, log_unreadable)
-        if middleware := _middleware(view):
+        wire = _user(fields, message_id, log_unreadable)
+        if middleware := _middleware(fields):
             wire["metadata"] = {METADATA_KEY: {"lc_source": middleware}}
         return [wire]
     wires = to_agui(message, position, _EVERYTHING)
     if kind == "ai":
         itself = next(wire for wire in wires if wire["id"] == message_id)
         in_agui: tuple[Any, ...] = (None, {}, itself.get("content", ""))
-        if original := {name: view[name] for name in ORIGINAL_FIELDS if view.get(name) not in in_agui}:
+        if original := {name: fields[name] for name in ORIGINAL_FIELDS if fields.get(name) not in in_agui}:
             itself["metadata"] = {**itself.get("metadata", {}), METADATA_KEY: original}
     return wires
 
 
-def _system(view: Mapping[str, Any], message_id: str) -> Event:
-    kwargs = view.get("additional_kwargs")
+def _system(fields: Mapping[str, Any], message_id: str) -> Event:
+    kwargs = fields.get("additional_kwargs")
     marked = isinstance(kwargs, Mapping) and kwargs.get("__openai_role__") == "developer"
-    role = "developer" if marked or "developer" in (view.get("role"), view.get("type")) else "system"
-    message = {"id": message_id, "role": role, "content": text_of(view)}
-    return message | ({"name": view["name"]} if isinstance(view.get("name"), str) else {})
+    role = "developer" if marked or "developer" in (fields.get("role"), fields.get("type")) else "system"
+    message = {"id": message_id, "role": role, "content": text_of(fields)}
+    return message | ({"name": fields["name"]} if isinstance(fields.get("name"), str) else {})
 
 
-def _user(view: Mapping[str, Any], message_id: str, report: Report) -> Event:
-    content = view.get("content")
+def _user(fields: Mapping[str, Any], message_id: str, report: Report) -> Event:
+    content = fields.get("content")
     message: Event = {"id": message_id, "role": "user"}
-    message["content"] = content if issubclass(type(content), str) else _parts(content, view, report)
-    if name := as_name(view.get("name")):
+    message["content"] = content if issubclass(type(content), str) else _parts(content, fields, report)
+    if name := as_name(fields.get("name")):
         message["name"] = name
     return message
 
 
-def _tool(view: Mapping[str, Any], message_id: str, options: Options) -> Event:
-    content, metadata = _tool_content(view.get("content"), options)
-    call_id = view.get("tool_call_id")
+def _tool(fields: Mapping[str, Any], message_id: str, options: Options) -> Event:
+    content, metadata = _tool_content(fields.get("content"), options)
+    call_id = fields.get("tool_call_id")
     message: Event = {"id": message_id, "role": "tool", "content": content}
     message["toolCallId"] = call_id if isinstance(call_id, str) else ""
     if metadata:
         message["metadata"] = metadata
-    return with_failure(message) if view.get("status") == "error" else message
+    return with_failure(message) if fields.get("status") == "error" else message
 
 
 def _tool_content(content: Any, options: Options) -> tuple[str | list[Event], Event]:
@@ -350,13 +354,13 @@ def _tool_parts(content: Any) -> str | list[Event]:
     return parts
 
 
-def _parts(content: Any, view: Mapping[str, Any], report: Report) -> list[Event]:
+def _parts(content: Any, fields: Mapping[str, Any], report: Report) -> list[Event]:
     parts: list[Event] = []
     for block in content if issubclass(type(content), (list, tuple)) else [content]:
         try:
             parts.append(_part(block))
         except Exception as error:
-            report(view, error)
+            report(fields, error)
     return parts
 
 

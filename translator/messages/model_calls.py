@@ -66,36 +66,36 @@ class ModelCall:
         "finish",
         "has_text",
         "hidden_text",
-        "hides_calls",
         "hides_reasoning",
         "hides_text",
+        "hides_tool_calls",
         "media",
         "metadata",
         "name",
         "next_arguments",
         "next_index",
         "next_text",
-        "parent_call",
+        "parent_tool_call",
         "prefix",
         "reasoning",
         "record",
         "task",
-        "tools",
+        "tool_calls",
         "writes_state",
     )
 
-    def __init__(self, task: str, metadata: Mapping[str, Any], owner: Owner, parent_call: str | None) -> None:
+    def __init__(self, task: str, metadata: Mapping[str, Any], owner: Owner, parent_tool_call: str | None) -> None:
         self.task = task
         """The task that made the model call (`langgraph_checkpoint_ns`)."""
         self.metadata = metadata
         name = metadata.get("lc_agent_name")
         self.name = name if isinstance(name, str) and name else None
         self.record = Record(owner, self)
-        self.parent_call = parent_call
+        self.parent_tool_call = parent_tool_call
         """The id, at the client, of the tool call under which this model call is displayed; None if the model call is
         displayed on its own."""
         self.hides_text = self.hides_reasoning = is_hidden(metadata, "messages")
-        self.hides_calls = is_hidden(metadata, "tool-calls")
+        self.hides_tool_calls = is_hidden(metadata, "tool-calls")
         self.prefix: JsonPrefix | None = None
         """Checks whether the text may still be structured output, in which case the text is held; None if the text is
         not held, or no longer held."""
@@ -106,7 +106,7 @@ class ModelCall:
         self.hidden_text: list[str] = []
         """The pieces of text that have not been emitted although the model call is visible."""
         self.reasoning = ReasoningEvents(owner.tag)
-        self.tools = ToolCalls()
+        self.tool_calls = ToolCalls()
         self.citations: list[Any] = []
         self.media = 0
         """The number of media blocks so far."""
@@ -146,12 +146,12 @@ class ModelCall:
     def part_of_tool(self, made: Iterable[Event]) -> Iterable[Event]:
         """Returns these events of the model call. If the model call is displayed under a tool call, the id of that tool
         call is added to each event that begins an item."""
-        return made if self.parent_call is None else map(self._with_parent, made)
+        return made if self.parent_tool_call is None else map(self._with_parent, made)
 
     def _with_parent(self, event: Event) -> Event:
         if event["type"] not in _BEGIN:
             return event
-        return {**event, "metadata": {**event.get("metadata", {}), "parentToolCallId": self.parent_call}}
+        return {**event, "metadata": {**event.get("metadata", {}), "parentToolCallId": self.parent_tool_call}}
 
     @property
     def has_begun(self) -> bool:
@@ -176,9 +176,9 @@ class ModelCall:
     def begins(self, message: Mapping[str, Any], view: ClientView) -> bool:
         """Whether an AG-UI message begins with, or equals, the text and the tool calls that this model call has
         streamed so far."""
-        ids = [call["id"] for call in message.get("toolCalls", ())]
+        ids = [tool_call["id"] for tool_call in message.get("toolCalls", ())]
         content = message.get("content") or ""
-        if not isinstance(content, str) or ids[: len(self.tools.ids)] != self.tools.ids:
+        if not isinstance(content, str) or ids[: len(self.tool_calls.ids)] != self.tool_calls.ids:
             return False
         return content.startswith(self.text(view))
 
@@ -195,7 +195,7 @@ class ModelCalls:
         `unfinished` removes them."""
 
     def __iter__(self) -> Iterator[ModelCall]:
-        return (call for calls in self._by_task.values() for call in calls)
+        return (model_call for model_calls in self._by_task.values() for model_call in model_calls)
 
     def of_chunk(self, message_id: str, metadata: Mapping[str, Any], *, live: bool) -> ModelCall | None:
         """Returns the model call that a chunk continues, and records the id of the chunk for that model call. Returns
@@ -205,67 +205,79 @@ class ModelCalls:
         """
         task = task_of(metadata)
         record = self._ledger.of_stream_id(task, message_id)
-        call = None if record is None else record.call
-        if isinstance(call, ModelCall):
+        model_call = None if record is None else record.model_call
+        if isinstance(model_call, ModelCall):
             is_certain = not live or is_run_id(message_id)
-            if is_certain or call.metadata is metadata:
-                return call
+            if is_certain or model_call.metadata is metadata:
+                return model_call
         continued = self._continued(task, message_id, metadata, live)
         if continued is not None:
             self.take_id(continued, message_id)
         return continued
 
-    def take_id(self, call: ModelCall, message_id: str) -> None:
+    def take_id(self, model_call: ModelCall, message_id: str) -> None:
         """Records that a chunk of the model call has this id."""
-        self._ledger.take_id(call.record, call.task, message_id, is_run_id=is_run_id(message_id))
+        self._ledger.take_id(model_call.record, model_call.task, message_id, is_run_id=is_run_id(message_id))
 
     def begin(
-        self, message_id: str, metadata: Mapping[str, Any], owner: Owner, parent_call: str | None = None
+        self, message_id: str, metadata: Mapping[str, Any], owner: Owner, parent_tool_call: str | None = None
     ) -> ModelCall:
         """Creates a model call. `parent_call`: the id of the tool call under which the model call is displayed."""
-        call = ModelCall(task_of(metadata), metadata, owner, parent_call)
-        self._by_task.setdefault(call.task, []).append(call)
-        self._live.append(call)
-        self.take_id(call, message_id)
-        return call
+        model_call = ModelCall(task_of(metadata), metadata, owner, parent_tool_call)
+        self._by_task.setdefault(model_call.task, []).append(model_call)
+        self._live.append(model_call)
+        self.take_id(model_call, message_id)
+        return model_call
 
-    def copied(self, task: str, text: str, call_ids: list[str], view: ClientView) -> ModelCall | None:
+    def copied(self, task: str, text: str, tool_call_ids: list[str], view: ClientView) -> ModelCall | None:
         """The model call with exactly this text and these tool calls that was made by `task` or by a graph that the
         task runs. None if no model call, or more than one, matches."""
-        if not (text or call_ids):
+        if not (text or tool_call_ids):
             return None
         within = f"{task}|"
         same = [
-            call
-            for name, calls in self._by_task.items()
+            model_call
+            for name, model_calls in self._by_task.items()
             if name == task or name.startswith(within)
-            for call in calls
-            if not call.record.is_suppressed and call.tools.ids == call_ids and call.text(view) == text
+            for model_call in model_calls
+            if not model_call.record.is_suppressed
+            and model_call.tool_calls.ids == tool_call_ids
+            and model_call.text(view) == text
         ]
         return same[0] if len(same) == 1 else None
 
     def unfinished(self) -> list[ModelCall]:
         """The model calls that have not ended."""
-        self._live = [call for call in self._live if not call.record.has_ended]
+        self._live = [model_call for model_call in self._live if not model_call.record.has_ended]
         return self._live
 
     def forget(self) -> None:
         """Forgets the model calls that have ended."""
         self._by_task.clear()
-        for call in self.unfinished():
-            self._by_task.setdefault(call.task, []).append(call)
+        for model_call in self.unfinished():
+            self._by_task.setdefault(model_call.task, []).append(model_call)
 
     def _continued(self, task: str, message_id: str, metadata: Mapping[str, Any], live: bool) -> ModelCall | None:
-        open_calls = [call for call in self._by_task.get(task, ()) if not call.record.has_ended]
-        if not open_calls:
+        unfinished = [model_call for model_call in self._by_task.get(task, ()) if not model_call.record.has_ended]
+        if not unfinished:
             return None
         run_id = is_run_id(message_id)
         if live:
-            same = [call for call in open_calls if call.metadata is metadata and not (run_id and call.record.run_id)]
+            same = [
+                model_call
+                for model_call in unfinished
+                if model_call.metadata is metadata and not (run_id and model_call.record.run_id)
+            ]
         elif run_id:
-            same = [call for call in open_calls if call.record.run_id is None and not call.has_begun]
+            same = [
+                model_call for model_call in unfinished if model_call.record.run_id is None and not model_call.has_begun
+            ]
         else:
-            same = [call for call in open_calls if call.record.run_id and call.record.provider_id is None]
+            same = [
+                model_call
+                for model_call in unfinished
+                if model_call.record.run_id and model_call.record.provider_id is None
+            ]
         return same[0] if len(same) == 1 else None
 
 

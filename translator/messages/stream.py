@@ -69,7 +69,7 @@ from ..losses import Losses, Reason
 from ..options import Options
 from ..owner import Owner
 from ..parts.channels import written_messages
-from ..parts.message import fields, is_chunk, kind_of
+from ..parts.message import fields_of, is_chunk, kind_of
 from ..parts.part import Namespace, is_within
 from ..snapshots import Snapshots
 from ..tool_tasks import ToolTasks
@@ -106,7 +106,7 @@ class MessageStream:
         self._predictions = predictions
         self._losses = losses
         self.usage = Usage()
-        self._calls = ModelCalls(ledger)
+        self._model_calls = ModelCalls(ledger)
         self._blocks = BlockEvents(view, options, ledger, predictions, snapshots, losses)
 
     def next_delta(self, message: Any, metadata: Any) -> Event | None:
@@ -118,21 +118,23 @@ class MessageStream:
         """
         kind = type(message)
         if kind is AIMessageChunk:
-            view = message.__dict__
+            fields = message.__dict__
         elif kind is dict and message.get("type") == "AIMessageChunk":
-            view = message
+            fields = message
         else:
             return None
-        record = self._ledger.latest.get(view.get("id"))
-        if record is None or record.call is None:
+        record = self._ledger.latest.get(fields.get("id"))
+        if record is None or record.model_call is None:
             return None
-        call: ModelCall = record.call  # type: ignore[assignment]
-        if metadata is not call.metadata and (
-            view is not message or metadata["langgraph_checkpoint_ns"] != call.task or not _names_model(metadata)
+        model_call: ModelCall = record.model_call  # type: ignore[assignment]
+        if metadata is not model_call.metadata and (
+            fields is not message
+            or metadata["langgraph_checkpoint_ns"] != model_call.task
+            or not _names_model(metadata)
         ):
             return None
-        event, store = call.next_text, self._view.store
-        if event is not None and (delta := text_delta(view)):
+        event, store = model_call.next_text, self._view.store
+        if event is not None and (delta := text_delta(fields)):
             entry = store.entries.get(event["messageId"])
             if entry is None or len(delta) > _SHORT:
                 return None
@@ -140,7 +142,7 @@ class MessageStream:
             event["delta"] = delta
             entry.append_text(delta)
             return event
-        event, delta = call.next_arguments, arguments_delta(view, call.next_index)
+        event, delta = model_call.next_arguments, arguments_delta(fields, model_call.next_index)
         if event is None or not delta or len(delta) > _SHORT:
             return None
         event = event.copy()
@@ -150,30 +152,32 @@ class MessageStream:
 
     def on_message(self, ns: Namespace, message: Any, metadata: Mapping[str, Any], owner: Owner) -> Iterable[Event]:
         """Returns the events for a message of the `messages` mode, which is a chunk or a complete message."""
-        view = fields(message)
-        kind, role = kind_and_role(view)
-        if not self._view.knows_messages and _is_of_function(metadata) and not self._is_new(view, kind, metadata):
-            self._losses.drop("message", to_text(str(view.get("id"))), Reason.UNKNOWN_CLIENT)
+        fields = fields_of(message)
+        kind, role = kind_and_role(fields)
+        if not self._view.knows_messages and _is_of_function(metadata) and not self._is_new(fields, kind, metadata):
+            self._losses.drop("message", to_text(str(fields.get("id"))), Reason.UNKNOWN_CLIENT)
             return ()
-        if kind == "ai" and is_chunk(view) and (not metadata or _names_model(metadata)):
-            return self._on_chunk(ns, view, metadata, owner, role, live=not isinstance(message, Mapping))
+        if kind == "ai" and is_chunk(fields) and (not metadata or _names_model(metadata)):
+            return self._on_chunk(ns, fields, metadata, owner, role, live=not isinstance(message, Mapping))
         if kind == "tool":
-            call_id = str(view.get("tool_call_id"))
+            call_id = str(fields.get("tool_call_id"))
             was_made = self._tools.made(ns, call_id)
             self._tools.record_result(ns, metadata, call_id)
             if was_made and owner.id is None and self._view.message_of_call(call_id) is None:
-                self._losses.drop("result", str(view.get("id")), Reason.NO_CALL)
+                self._losses.drop("result", str(fields.get("id")), Reason.NO_CALL)
                 return ()
-        if kind in ("ai", "tool") or kind_of(view) == "chat":
+        if kind in ("ai", "tool") or kind_of(fields) == "chat":
             return self.on_whole(ns, message, metadata, owner)
         return ()
 
     def call_answered_by(self, message: Any, owner: Owner) -> str | None:
         """The emitted id of the tool call that a message answers. None if the message is not a tool result, or if its
         tool call was not emitted."""
-        view = fields(message)
+        fields = fields_of(message)
         return (
-            self._ledger.calls.call_of_result(str(view.get("tool_call_id")), owner) if kind_of(view) == "tool" else None
+            self._ledger.tool_calls.call_of_result(str(fields.get("tool_call_id")), owner)
+            if kind_of(fields) == "tool"
+            else None
         )
 
     def on_whole(
@@ -181,51 +185,51 @@ class MessageStream:
     ) -> Iterator[Event]:
         """Yields the events for a complete assistant message or a tool result (rules 2 to 4). `is_replayed`: whether
         the message is from an earlier run, whose usage already includes the tokens of this message."""
-        view, client = fields(message), self._view
-        message_id = view.get("id")
+        fields, client = fields_of(message), self._view
+        message_id = fields.get("id")
         if not isinstance(message_id, str) or not message_id:
             self._losses.drop("message", None, Reason.NO_ID)
             return
         made = to_json(to_agui(message, 0, self._options, self._losses))
         if not made or client.has(message_id):
             return
-        if kind_of(view) == "tool":
+        if kind_of(fields) == "tool":
             yield from self._result(ns, made[0], owner)
             return
         itself: Mapping[str, Any] = next((item for item in made if item["id"] == message_id), {})
-        call_ids = [call["id"] for call in itself.get("toolCalls", ())]
-        copied = self._calls.copied(task_of(metadata), itself.get("content", ""), call_ids, client)
+        tool_call_ids = [tool_call["id"] for tool_call in itself.get("toolCalls", ())]
+        copied = self._model_calls.copied(task_of(metadata), itself.get("content", ""), tool_call_ids, client)
         if copied is not None:
-            self._calls.take_id(copied, message_id)
+            self._model_calls.take_id(copied, message_id)
             self._losses.drop("message", message_id, Reason.COPY)
             return
         if not is_replayed:
-            self._count(view, metadata)
-        call = self._begin(ns, message_id, metadata, owner)
-        record = call.record
+            self._count(fields, metadata)
+        model_call = self._begin(ns, message_id, metadata, owner)
+        record = model_call.record
         text = itself.get("content")
-        if isinstance(text, str) and text and _names_model(metadata) and not call.released(text):
+        if isinstance(text, str) and text and _names_model(metadata) and not model_call.released(text):
             self._ledger.suppress(record, Reason.STRUCTURED)  # if the graph saves the text, the values add it
-        for call_id in call_ids:
+        for call_id in tool_call_ids:
             self._tools.record_call(ns, metadata, call_id)
         made_events: list[Event] = []
-        if not record.is_suppressed and self._emits_calls(call, itself):
+        if not record.is_suppressed and self._emits_calls(model_call, itself):
             for item in made:
                 item_events = as_events(item, owner.tag)
                 if item_events is not None and not client.has(item["id"]):
                     self._ledger.emit_companion(record, item["id"])
                     made_events += item_events
         self._ledger.close(record)
-        yield from call.part_of_tool(made_events)
+        yield from model_call.part_of_tool(made_events)
 
     def results_in(self, messages: Any, owner: Owner) -> Iterator[Any]:
         """Yields the tool results at the end of a graph's messages that the client lacks although it knows their tool
         calls (rule 3)."""
         for message in reversed(messages if type(messages) in (list, tuple) else ()):
-            view = fields(message)
-            if kind_of(view) != "tool":
+            fields = fields_of(message)
+            if kind_of(fields) != "tool":
                 return
-            if not self._view.has(str(view.get("id"))) and self._awaits(self.call_answered_by(message, owner)):
+            if not self._view.has(str(fields.get("id"))) and self._awaits(self.call_answered_by(message, owner)):
                 yield message
 
     def _awaits(self, call_id: str | None) -> bool:
@@ -239,9 +243,9 @@ class MessageStream:
         as a tool node."""
         if not self._tools.runs_tools(ns, node):
             return
-        stored = {fields(message).get("id") for message in written_messages(output, self._options.messages_key)}
-        for call in self._calls:
-            if call.is_of(ns, node) and not stored.isdisjoint(call.record.names):
+        stored = {fields_of(message).get("id") for message in written_messages(output, self._options.messages_key)}
+        for model_call in self._model_calls:
+            if model_call.is_of(ns, node) and not stored.isdisjoint(model_call.record.names):
                 self._tools.record_own_message(ns, node)
                 return
 
@@ -250,18 +254,22 @@ class MessageStream:
         5), and returns the overlap. `stored`: the checkpoint's messages, by id."""
         self._ledger.read_checkpoint(stored)
         overlap = Overlap(set(), set())
-        of_call = {tool["id"]: message for message in stored.values() for tool in message.get("toolCalls", ())}
-        for call in [call for call in self._calls if call.record.id is not None and not call.record.is_suppressed]:
-            record = call.record
-            with_call = next((of_call[item] for item in call.tools.emitted_ids if item in of_call), None)
+        of_call = {call["id"]: message for message in stored.values() for call in message.get("toolCalls", ())}
+        for model_call in [
+            model_call
+            for model_call in self._model_calls
+            if model_call.record.id is not None and not model_call.record.is_suppressed
+        ]:
+            record = model_call.record
+            with_call = next((of_call[item] for item in model_call.tool_calls.emitted_ids if item in of_call), None)
             named = next((stored[name] for name in record.names if name in stored), None)
-            message = with_call or named or self._copy(call, stored)
+            message = with_call or named or self._copy(model_call, stored)
             if message is None:
                 continue
-            if with_call is None and not call.begins(message, self._view):
+            if with_call is None and not model_call.begins(message, self._view):
                 overlap.continued.update(record.ids)
                 continue
-            yield from self._blocks.close_as_stored(call)
+            yield from self._blocks.close_as_stored(model_call)
             if message["id"] != record.id:
                 overlap.surplus.update(
                     item for item in record.ids if item not in stored and not self._is_reused(item, record)
@@ -273,57 +281,57 @@ class MessageStream:
         compared with the stored ones. If so, no further chunks of these messages are emitted (rule 6)."""
         self._ledger.latest.clear()
         if is_compared:
-            for call in self._calls.unfinished():
-                self._ledger.suppress(call.record, Reason.RECONCILED)
-            for call in self._calls:
-                if self._was_saved(call):
-                    self._visibility.saving.add(node_of(call.metadata))
+            for model_call in self._model_calls.unfinished():
+                self._ledger.suppress(model_call.record, Reason.RECONCILED)
+            for model_call in self._model_calls:
+                if self._was_saved(model_call):
+                    self._visibility.saving.add(node_of(model_call.metadata))
         self._ledger.superstep_ended()
-        self._calls.forget()
+        self._model_calls.forget()
 
     def close(self, ns: Namespace = ()) -> Iterator[Event]:
         """Yields the events that close the open messages of the graph at `ns` and of the graphs inside it (rule 1)."""
-        for call in self._calls.unfinished():
-            if not ns or is_within(tuple(call.task.split("|")[:-1]), ns):
-                yield from self._blocks.close(call)
+        for model_call in self._model_calls.unfinished():
+            if not ns or is_within(tuple(model_call.task.split("|")[:-1]), ns):
+                yield from self._blocks.close(model_call)
 
     def stop(self) -> None:
         """Handles the failure of the run. From now on, chunks no longer take the shorter path, so that
         `Translator.feed` can ignore them."""
         self._ledger.latest.clear()
 
-    def _was_saved(self, call: ModelCall) -> bool:
+    def _was_saved(self, model_call: ModelCall) -> bool:
         """Whether the text of a model call was held until the call ended, and the client then received the text from a
         checkpoint."""
-        if call.prefix is None or not call.hidden_text:
+        if model_call.prefix is None or not model_call.hidden_text:
             return False
-        return any((self._view.message(name) or {}).get("content") for name in call.record.names)
+        return any((self._view.message(name) or {}).get("content") for name in model_call.record.names)
 
-    def _is_new(self, view: Mapping[str, Any], kind: str, metadata: Mapping[str, Any]) -> bool:
+    def _is_new(self, fields: Mapping[str, Any], kind: str, metadata: Mapping[str, Any]) -> bool:
         """Whether a message certainly belongs to this run, because a model of this run produced it, or because it is
         the result of a tool call that the client knows (rule 7)."""
         if kind == "tool":
-            return self._view.message_of_call(str(view.get("tool_call_id"))) is not None
-        return is_chunk(view) or not metadata or _names_model(metadata)
+            return self._view.message_of_call(str(fields.get("tool_call_id"))) is not None
+        return is_chunk(fields) or not metadata or _names_model(metadata)
 
     def _is_reused(self, message_id: str, record: Record) -> bool:
         """Whether another message is now streaming under this id."""
         return self._ledger.streaming(message_id) not in (None, record)
 
-    def _copy(self, call: ModelCall, stored: Mapping[str, Event]) -> Event | None:
+    def _copy(self, model_call: ModelCall, stored: Mapping[str, Event]) -> Event | None:
         """The stored copy of a model call's message, if nodes or providers have given the message another id: a message
         that the client lacks and that begins with the streamed content. None if no stored message, or more than one,
         fits this description."""
-        if not (call.has_text or call.tools.ids):
+        if not (model_call.has_text or model_call.tool_calls.ids):
             return None
         new = [item for item in stored.values() if item["role"] == "assistant" and not self._view.has(item["id"])]
-        same = [item for item in new if call.begins(item, self._view)]
+        same = [item for item in new if model_call.begins(item, self._view)]
         return same[0] if len(same) == 1 else None
 
     def _on_chunk(
         self,
         ns: Namespace,
-        view: Mapping[str, Any],
+        fields: Mapping[str, Any],
         metadata: Mapping[str, Any],
         owner: Owner,
         role: str | None,
@@ -332,68 +340,68 @@ class MessageStream:
     ) -> Iterator[Event]:
         """Yields the events for a chunk. `role`: the role of a `ChatMessageChunk` if AG-UI has no such role; it becomes
         the name of the message."""
-        message_id = view.get("id")
+        message_id = fields.get("id")
         if not isinstance(message_id, str):
             message_id = ""
-        call = self._calls.of_chunk(message_id, metadata, live=live)
-        if call is None:
-            call = self._begin(ns, message_id, metadata, owner)
-            call.name = call.name or role
-        record = call.record
-        call.next_text = call.next_arguments = None
-        self._count(view, metadata)
-        call.finish = finish_reason(view) or call.finish
+        model_call = self._model_calls.of_chunk(message_id, metadata, live=live)
+        if model_call is None:
+            model_call = self._begin(ns, message_id, metadata, owner)
+            model_call.name = model_call.name or role
+        record = model_call.record
+        model_call.next_text = model_call.next_arguments = None
+        self._count(fields, metadata)
+        model_call.finish = finish_reason(fields) or model_call.finish
         if record.id is None and self._ledger.is_read(record):
             self._ledger.suppress(record, Reason.STORED)
-        blocks = read_content(view, whole=False, report=self._losses.block)
+        blocks = read_content(fields, whole=False, report=self._losses.block)
         for block in blocks:
             if isinstance(block, ToolCallBlock) and block.id:
                 self._tools.record_call(ns, metadata, block.id)
-            yield from call.part_of_tool(self._blocks.on_block(call, block))
-        if view.get("chunk_position") == "last":
-            yield from self._blocks.close(call)
+            yield from model_call.part_of_tool(self._blocks.on_block(model_call, block))
+        if fields.get("chunk_position") == "last":
+            yield from self._blocks.close(model_call)
             self._ledger.close(record)
         elif not self._options.raw_events:  # with raw events, a chunk needs two events, and the shorter path makes one
             self._ledger.latest[message_id] = record
-            self._blocks.prepare(call, blocks[-1] if blocks else None)
+            self._blocks.prepare(model_call, blocks[-1] if blocks else None)
 
-    def _count(self, view: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
-        usage = view.get("usage_metadata")
+    def _count(self, fields: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
+        usage = fields.get("usage_metadata")
         if usage is not None:
-            response = view.get("response_metadata")
+            response = fields.get("response_metadata")
             with self._losses.guard("The token usage"):
                 self.usage.add(usage, metadata, response)
 
     def _begin(self, ns: Namespace, message_id: str, metadata: Mapping[str, Any], owner: Owner) -> ModelCall:
         decision = self._visibility.decide(ns, metadata, owner.depth)
-        outer = decision.parent_call
-        parent = None if outer is None else self._ledger.calls.call_of_result(outer, owner)
+        outer = decision.parent_tool_call
+        parent = None if outer is None else self._ledger.tool_calls.call_of_result(outer, owner)
         owner = owner if parent is None else owner._replace(in_tool=True)
-        call = self._calls.begin(message_id, metadata, owner, parent)
-        call.hides_text = call.hides_text or decision.hides_text
-        call.prefix = JsonPrefix() if decision.may_be_structured else None
+        model_call = self._model_calls.begin(message_id, metadata, owner, parent)
+        model_call.hides_text = model_call.hides_text or decision.hides_text
+        model_call.prefix = JsonPrefix() if decision.may_be_structured else None
         hidden = Reason.SUBAGENT if owner.is_hidden else decision.hidden
         if hidden is None and outer is not None and parent is None:
             hidden = Reason.NO_CALL
         if hidden is not None:
-            self._ledger.suppress(call.record, hidden)
-        call.writes_state = call.record.owner.writes_state and not self._tools.in_tool(ns)
-        if call.writes_state:
+            self._ledger.suppress(model_call.record, hidden)
+        model_call.writes_state = model_call.record.owner.writes_state and not self._tools.in_tool(ns)
+        if model_call.writes_state:
             self._predictions.begin(metadata)
-        return call
+        return model_call
 
-    def _emits_calls(self, call: ModelCall, message: Mapping[str, Any]) -> bool:
+    def _emits_calls(self, model_call: ModelCall, message: Mapping[str, Any]) -> bool:
         """Chooses ids for the tool calls of a complete message. Returns whether all of these calls can be emitted."""
         emitted = True
         for item in message.get("toolCalls", ()):
-            call_id = self._ledger.calls.emit(item["id"], call.message_id, call.record.owner)
+            call_id = self._ledger.tool_calls.emit(item["id"], model_call.message_id, model_call.record.owner)
             item["id"], emitted = call_id or item["id"], emitted and call_id is not None
         if not emitted:
-            self._losses.drop("message", call.message_id, Reason.ID_TAKEN)
+            self._losses.drop("message", model_call.message_id, Reason.ID_TAKEN)
         return emitted
 
     def _result(self, ns: Namespace, result: Mapping[str, Any], owner: Owner) -> Iterator[Event]:
-        call_id = self._ledger.calls.call_of_result(result["toolCallId"], owner)
+        call_id = self._ledger.tool_calls.call_of_result(result["toolCallId"], owner)
         if owner.is_hidden or self._tools.in_tool(ns, owner.depth) or call_id is None:
             why = Reason.NO_CALL if call_id is None else Reason.IN_TOOL
             self._losses.drop("result", result["id"], Reason.SUBAGENT if owner.is_hidden else why)

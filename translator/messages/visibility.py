@@ -61,7 +61,7 @@ class Decision(NamedTuple):
 
     hidden: Reason | None
     """The reason why the model call is hidden; None if it is visible."""
-    parent_call: str | None = None
+    parent_tool_call: str | None = None
     """The id of the tool call under which the model call is displayed; None if it is displayed on its own."""
     hides_text: bool = False
     """Whether the text of the model call is hidden, but not its tool calls."""
@@ -99,12 +99,12 @@ class VisibilityRules:
             within = (path[:end] for end in range(len(path) - 1, depth, -1))
             tool = path if is_tool else next(filter(self._tools.is_called_by_tool, within), None)
             if tool is not None:
-                call_id = self._parent_call(tool, metadata)
+                call_id = self._parent_tool_call(tool, metadata)
                 return Decision(Reason.HIDDEN if call_id is None else None, call_id, hides_text, may_be)
         is_hidden = is_tool or _is_internal(metadata) or self._tools.in_tool(ns, depth)
         return Decision(Reason.HIDDEN if is_hidden else None, None, hides_text, may_be)
 
-    def _parent_call(self, tool: Namespace, metadata: Mapping[str, Any]) -> str | None:
+    def _parent_tool_call(self, tool: Namespace, metadata: Mapping[str, Any]) -> str | None:
         """The id of the tool call that a task is running; None if the id is unknown (rule 3)."""
         marked = metadata.get(PARENT)
         if isinstance(marked, str) and marked:

@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from .message import fields, kind_of
+from .message import fields_of, kind_of
 
 
 class UnreadableChannel:
@@ -88,12 +88,12 @@ def unanswered_calls_in(output: Any) -> tuple[set[str], set[str]]:
     for item in _outputs(output):
         for value in (channels(item) or {}).values():
             for message in reversed(value if type(value) in (list, tuple) else (value,)):
-                view = fields(message)
-                kind = kind_of(view)
+                fields = fields_of(message)
+                kind = kind_of(fields)
                 if kind == "tool":
-                    answered.add(str(view.get("tool_call_id")))
+                    answered.add(str(fields.get("tool_call_id")))
                     continue
-                for call in as_sequence(view.get("tool_calls")) if kind == "ai" else ():
+                for call in as_sequence(fields.get("tool_calls")) if kind == "ai" else ():
                     if type(call) is dict and isinstance(call.get("id"), str):
                         waiting.add(call["id"])
                 break

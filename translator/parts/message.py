@@ -48,7 +48,7 @@ _CLASSES: Final = frozenset({HumanMessage, AIMessage, AIMessageChunk, ToolMessag
 """The classes of most messages. Looking a class up here is faster than `issubclass` with an abstract class."""
 
 
-def fields(message: Any) -> Mapping[str, Any]:
+def fields_of(message: Any) -> Mapping[str, Any]:
     """Returns the fields of a message under LangChain's names (`type`, `content`, `id`, `tool_calls`, ...).
 
     Takes a message in any form, and returns an empty mapping for anything else. Never raises an exception. The result
@@ -72,10 +72,10 @@ def fields(message: Any) -> Mapping[str, Any]:
     return _NOTHING
 
 
-def kind_of(view: Mapping[str, Any]) -> str:
+def kind_of(fields: Mapping[str, Any]) -> str:
     """Returns the kind of a message, which is `human`, `ai`, `system`, `tool`, `function`, `chat` or `remove`. If the
     type is not a string, returns an empty string."""
-    kind = view.get("type")
+    kind = fields.get("type")
     if not isinstance(kind, str):
         return ""
     if kind in _ORDINARY:
@@ -87,15 +87,15 @@ def kind_of(view: Mapping[str, Any]) -> str:
     return "system" if kind == "developer" else kind
 
 
-def is_chunk(view: Mapping[str, Any]) -> bool:
+def is_chunk(fields: Mapping[str, Any]) -> bool:
     """Returns whether the message is a chunk of a streamed message."""
-    kind = view.get("type")
+    kind = fields.get("type")
     return isinstance(kind, str) and kind.endswith("Chunk")
 
 
-def mapping_in(view: Mapping[str, Any], field: str) -> Mapping[str, Any]:
+def mapping_in(fields: Mapping[str, Any], field: str) -> Mapping[str, Any]:
     """Returns the mapping in a field of a message; an empty mapping if the field contains anything else."""
-    value = view.get(field)
+    value = fields.get(field)
     return value if type(value) is dict or isinstance(value, Mapping) else _NOTHING
 
 
@@ -115,10 +115,10 @@ def _of_mapping(message: Mapping[str, Any]) -> Mapping[str, Any]:
     role = message.get("role")
     if not isinstance(role, str):
         return message if "content" in message else _NOTHING
-    view = {**message, "type": _TYPE_OF_ROLE.get(role, "chat")}
+    fields = {**message, "type": _TYPE_OF_ROLE.get(role, "chat")}
     if isinstance(message.get("tool_calls"), list):
-        view.update(_openai_calls(message["tool_calls"]))
-    return view
+        fields.update(_openai_calls(message["tool_calls"]))
+    return fields
 
 
 def _constructed(message: Mapping[str, Any]) -> Mapping[str, Any]:

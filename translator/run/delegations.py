@@ -28,7 +28,7 @@ from typing import Any, Final, NamedTuple
 from ..client.view import ClientView
 from ..content.reader import text_of
 from ..options import Options
-from ..parts.message import fields, kind_of
+from ..parts.message import fields_of, kind_of
 from ..parts.part import Namespace
 from ..wire.ids import repeated_call_id
 
@@ -69,7 +69,7 @@ class Delegations:
         kind = "tool"
         for message in reversed(_messages(channels, self._key)):
             tail.append(message)
-            kind = kind_of(fields(message))
+            kind = kind_of(fields_of(message))
             if kind != "tool":
                 break
         self._by_graph[ns] = tail[::-1] if kind == "ai" else []
@@ -97,9 +97,9 @@ class Delegations:
         """Yields the unanswered calls in a graph's last messages (rule 1)."""
         if not tail:
             return
-        answered = {fields(message).get("tool_call_id") for message in tail[1:]}
-        view = fields(tail[0])
-        message_id, calls = view.get("id"), view.get("tool_calls")
+        answered = {fields_of(message).get("tool_call_id") for message in tail[1:]}
+        fields = fields_of(tail[0])
+        message_id, calls = fields.get("id"), fields.get("tool_calls")
         if not isinstance(message_id, str) or not isinstance(calls, (list, tuple)):
             return
         known = [call["id"] for call in (self._view.message(message_id) or {}).get("toolCalls") or ()]
@@ -127,8 +127,8 @@ class Delegations:
 
 def last_input(channels: Mapping[str, Any] | None, messages_key: str) -> str | None:
     """Returns the text of the last human message in a graph's channels; None if they contain no human message."""
-    views = map(fields, reversed(_messages(channels, messages_key)))
-    return next((text_of(view) for view in views if view.get("type") == "human"), None)
+    each = map(fields_of, reversed(_messages(channels, messages_key)))
+    return next((text_of(fields) for fields in each if fields.get("type") == "human"), None)
 
 
 def _messages(channels: Mapping[str, Any] | None, messages_key: str) -> Sequence[Any]:

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from ..content.reader import text_of
 from ..jsonable.to_json import to_text
 from ..options import ErrorDetail
-from ..parts.message import fields
+from ..parts.message import fields_of
 from ..wire.events import Event, run_error
 
 NEUTRAL: Final = "The run failed."
@@ -42,10 +42,10 @@ def failure(error: Any, detail: ErrorDetail) -> Failure:
 
 def failure_of_result(message: Any, detail: ErrorDetail) -> Failure | None:
     """Returns the failure of a subagent whose tool call has this result; None if the result's status is not `error`."""
-    view = fields(message)
-    if view.get("status") != "error":
+    fields = fields_of(message)
+    if fields.get("status") != "error":
         return None
-    reason = to_text(text_of(view)) if detail in ("message", "full") else ""
+    reason = to_text(text_of(fields)) if detail in ("message", "full") else ""
     return Failure(reason or SUBAGENT_NEUTRAL)
 
 

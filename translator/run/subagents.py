@@ -30,7 +30,7 @@ from typing import Any
 from ..client.view import ClientView
 from ..options import Options
 from ..parts.channels import written_messages
-from ..parts.message import fields, kind_of
+from ..parts.message import fields_of, kind_of
 from ..parts.part import Namespace, is_within
 from ..tool_tasks import ToolTasks
 from ..wire import events
@@ -134,7 +134,7 @@ class Subagents:
         subagent; then the task shows which subagent ended.
         """
         running = self.running()
-        if not running or kind_of(fields(message)) != "tool":
+        if not running or kind_of(fields_of(message)) != "tool":
             return []
         asked = [item for item in running if call_id is not None and item.call_id == call_id]
         if any(item.ns[: len(task)] == task for item in asked):
@@ -150,12 +150,12 @@ class Subagents:
         running = [item for item in self._by_ns.values() if not item.has_ended and item.ns[:-1] == ns]
         if not running:
             return []
-        results = [(fields(message), message) for message in written_messages(output, self._key)]
+        results = [(fields_of(message), message) for message in written_messages(output, self._key)]
         return [
             (item, message)
-            for view, message in results
+            for fields, message in results
             for item in running
-            if kind_of(view) == "tool" and item.call and view.get("tool_call_id") == item.call.id
+            if kind_of(fields) == "tool" and item.call and fields.get("tool_call_id") == item.call.id
         ]
 
     def running(self, ns: Namespace = ()) -> list[Subagent]:

@@ -20,7 +20,7 @@ from langgraph_agui.translator import ClientView, Options, PartReader
 from langgraph_agui.translator.content.blocks import Reasoning, Text
 from langgraph_agui.translator.content.reader import read_content
 from langgraph_agui.translator.parts.channels import channels
-from langgraph_agui.translator.parts.message import fields
+from langgraph_agui.translator.parts.message import fields_of
 from langgraph_agui.translator.parts.part import Namespace, Part, is_within, task_path
 
 from tests.support.clients.agui_client import AguiClient, Answer
@@ -326,7 +326,7 @@ def _note_calls(part: Part | None, calls: set[str]) -> None:
     elif part is not None and part.mode == "values" and isinstance(part.data, Mapping):
         messages = part.data.get("messages") or ()
     for message in messages:
-        known = fields(message)
+        known = fields_of(message)
         made = [*(known.get("tool_calls") or ()), *(known.get("tool_call_chunks") or ())]
         calls.update(str(call["id"]) for call in made if call.get("id"))
 
@@ -343,7 +343,7 @@ def a_message_is_emitted_in_its_fragments(run: Run) -> Iterator[tuple[int, str]]
         for kind, text in _streamed(part):
             assert part is not None
             metadata = part.data[1]
-            key = kind, str(metadata.get("langgraph_checkpoint_ns")), str(fields(part.data[0]).get("id"))
+            key = kind, str(metadata.get("langgraph_checkpoint_ns")), str(fields_of(part.data[0]).get("id"))
             if key not in streamed and calls and "|" in key[1]:
                 may_answer.add(key)
             streamed[key].append(text)
@@ -475,7 +475,7 @@ def _streamed(part: Part | None) -> list[tuple[str, str]]:
     that is not shown while it streams."""
     if part is None or part.mode != "messages":
         return []
-    chunk, metadata = fields(part.data[0]), part.data[1] or {}
+    chunk, metadata = fields_of(part.data[0]), part.data[1] or {}
     if chunk.get("type") != "AIMessageChunk" or "ls_model_type" not in metadata:
         return []
     if any(metadata.get(f"{prefix}emit-messages") is False for prefix in ("", "copilotkit:")):

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from langgraph_agui.connect.testing.expected import unattributed
 from langgraph_agui.translator import ClientView, Options, PartReader, Translator
 from langgraph_agui.translator.endings import Ending, Finished
-from langgraph_agui.translator.parts.message import fields
+from langgraph_agui.translator.parts.message import fields_of
 from langgraph_agui.translator.parts.part import Part
 from orjson import dumps
 
@@ -112,7 +112,7 @@ class TranslatorRun:
     def _read(self, part: Part) -> None:
         data, asked = part.data, part.interrupts
         if part.mode == "messages" and isinstance(data[1], Mapping):
-            self._emitted.add(str(fields(data[0]).get("id")))
+            self._emitted.add(str(fields_of(data[0]).get("id")))
         elif part.mode in ("updates", "values") and isinstance(data, Mapping):
             asked = data.get("__interrupt__", asked)
             if part.mode == "values" and not part.ns and not _has_items(asked) and not self._asks:
@@ -120,7 +120,7 @@ class TranslatorRun:
                 self._emitted.clear()
             stored = data.get(self.options.messages_key) if part.ns and part.mode == "values" else ()
             for message in stored if isinstance(stored, list | tuple) else ():  # of a run before, perhaps
-                self._emitted.add(str(fields(message).get("id")))
+                self._emitted.add(str(fields_of(message).get("id")))
         self._asks = self._asks or _has_items(asked)
 
     def _stuck(self) -> set[str]:

@@ -21,7 +21,7 @@ from langgraph_agui.translator.content.blocks import (
 from langgraph_agui.translator.content.reader import finish_reason, read_content, text_delta, text_of
 from langgraph_agui.translator.convert.to_agui import to_agui
 from langgraph_agui.translator.options import Options
-from langgraph_agui.translator.parts.message import fields, kind_of
+from langgraph_agui.translator.parts.message import fields_of, kind_of
 
 from tests.support.streams.streamed_messages import streamed_messages
 
@@ -82,7 +82,7 @@ AS_JSON = {**CHUNK.model_dump(), "chunk_position": None}
 WITHOUT_NULLS = {name: value for name, value in AS_JSON.items() if value is not None}
 
 
-@pytest.mark.parametrize("view", [fields(CHUNK), AS_JSON, WITHOUT_NULLS])
+@pytest.mark.parametrize("view", [fields_of(CHUNK), AS_JSON, WITHOUT_NULLS])
 def test_a_chunk_of_text_alone_is_read_as_its_text(view: dict[str, Any]) -> None:
     assert text_delta(view) == "Hello"
     assert text_delta({**view, "content": [{"type": "text", "text": "Hello", "index": 0}]}) == "Hello"
@@ -110,7 +110,7 @@ def test_a_chunk_of_text_alone_is_read_as_its_text(view: dict[str, Any]) -> None
     ids=str,
 )
 def test_a_chunk_that_brings_more_is_no_text_delta(more: dict[str, Any]) -> None:
-    assert text_delta({**fields(CHUNK), **more}) == ""
+    assert text_delta({**fields_of(CHUNK), **more}) == ""
     assert text_delta({**AS_JSON, **more}) == ""
 
 
@@ -281,19 +281,19 @@ def test_only_an_abnormal_end_has_a_reason(metadata: Any, reason: str | None) ->
     ],
 )
 def test_a_message_is_seen_in_every_form_it_comes_in(message: Any, kind: str, text: str) -> None:
-    view = fields(message)
+    view = fields_of(message)
     assert (kind_of(view), text_of(view)) == (kind, text)
 
 
 def test_calls_in_openais_form_are_read() -> None:
     call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}
-    got = read_content(fields({"role": "assistant", "content": None, "tool_calls": [call]}))
+    got = read_content(fields_of({"role": "assistant", "content": None, "tool_calls": [call]}))
     assert got == [ToolCallBlock(None, "c", "f", '{"a":1}')]
 
 
 def test_the_view_of_an_object_is_not_a_copy() -> None:
     message = HumanMessage("x")
-    assert fields(message) is message.__dict__
+    assert fields_of(message) is message.__dict__
 
 
 # --- properties
@@ -410,7 +410,7 @@ odd_views = st.fixed_dictionaries(
 
 @given(odd_views | anything)
 def test_no_message_however_odd_makes_reading_fail(view: Any) -> None:
-    got = fields(view)
+    got = fields_of(view)
     assert isinstance(read_content(got), list)
     assert isinstance(text_of(got), str)
     assert finish_reason(got) is None or isinstance(finish_reason(got), str)

@@ -22,7 +22,7 @@ from langgraph_agui.translator.content.blocks import (
 )
 from langgraph_agui.translator.content.reader import CALL_SIGNATURES, finish_reason, read_content, text_delta, text_of
 from langgraph_agui.translator.content.reasoning import ReasoningBlocks
-from langgraph_agui.translator.parts.message import fields
+from langgraph_agui.translator.parts.message import fields_of
 
 from tests.support.clients.agui_client import AguiClient
 from tests.support.streams.translator_runs import TranslatorRun
@@ -38,9 +38,9 @@ def server(name: str | None, args: str | None, id_: str | None = "s", index: Any
     return ToolCallBlock(index, id_, name, args, server=True)
 
 
-def cited(**fields: Any) -> Citation:
+def cited(**fields_of: Any) -> Citation:
     """A citation in the standard form."""
-    return Citation({"type": "citation", **fields})
+    return Citation({"type": "citation", **fields_of})
 
 
 def grounded(**metadata: Any) -> dict[str, Any]:
@@ -426,7 +426,7 @@ LONE: list[tuple[Any, str]] = [
 
 @pytest.mark.parametrize(("content", "text"), LONE)
 def test_only_a_bare_block_of_text_is_a_text_delta(content: Any, text: str) -> None:
-    assert text_delta({**fields(AIMessageChunk(content="")), "content": content}) == text
+    assert text_delta({**fields_of(AIMessageChunk(content="")), "content": content}) == text
 
 
 def test_the_text_of_a_message_is_that_of_its_blocks() -> None:

@@ -13,7 +13,7 @@ from langgraph_agui.translator.content.reader import arguments_delta, finish_rea
 from langgraph_agui.translator.convert.to_agui import to_agui, to_agui_messages
 from langgraph_agui.translator.convert.to_langchain import to_langchain_messages
 from langgraph_agui.translator.options import Options
-from langgraph_agui.translator.parts.message import fields
+from langgraph_agui.translator.parts.message import fields_of
 
 from fixtures.providers import provider_models
 from tests.support.streams.streamed_messages import streamed_messages
@@ -56,7 +56,7 @@ async def run(name: str) -> Streamed:
 @EVERY
 async def test_a_text_delta_is_all_that_its_chunk_brings(name: str) -> None:
     chunks, _ = await streamed(name)
-    for view in [*map(fields, chunks), *map(as_json, chunks)]:
+    for view in [*map(fields_of, chunks), *map(as_json, chunks)]:
         if delta := text_delta(view):
             assert read_content(view) == [Text(delta)]
             assert finish_reason(view) is None
@@ -65,7 +65,7 @@ async def test_a_text_delta_is_all_that_its_chunk_brings(name: str) -> None:
 @EVERY
 async def test_a_delta_of_arguments_is_all_that_its_chunk_brings(name: str) -> None:
     chunks, _ = await streamed(name)
-    for view in [*map(fields, chunks), *map(as_json, chunks)]:
+    for view in [*map(fields_of, chunks), *map(as_json, chunks)]:
         for index in {each["index"] for each in view.get("tool_call_chunks", ())}:
             if delta := arguments_delta(view, index):
                 assert read_content(view) == [ToolCallBlock(index, None, None, delta)]
@@ -119,7 +119,7 @@ async def test_a_stream_gives_the_messages_of_the_stored_one(name: str, form: st
     chunks, stored = await streamed(name)
     as_given = [as_json(each) if form == "json" else each for each in (*chunks, stored)]
     got = streamed_messages(as_given[:-1])
-    view = dict(fields(as_given[-1]))
+    view = dict(fields_of(as_given[-1]))
     if name.endswith("-v0"):  # the id comes after the message has begun
         view["id"] = next(message["id"] for message in got if message["role"] == "assistant")
     assert comparable(got) == comparable(to_agui(view, 0, WHOLE))

@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, Human
 from langgraph_agui.translator import Options
 from langgraph_agui.translator.convert.ordinary import ordinary
 from langgraph_agui.translator.convert.to_agui import to_agui
-from langgraph_agui.translator.parts.message import fields
+from langgraph_agui.translator.parts.message import fields_of
 
 
 class Word(str):
@@ -100,4 +100,4 @@ ORDINARY: dict[str, AnyMessage] = {
 
 @pytest.mark.parametrize("name", ORDINARY)
 def test_what_most_conversations_consist_of_is_ordinary(name: str) -> None:
-    assert ordinary(fields(ORDINARY[name]), Options()) is not None
+    assert ordinary(fields_of(ORDINARY[name]), Options()) is not None

@@ -7,7 +7,7 @@ import pytest
 from langgraph_agui.translator import PartReader
 from langgraph_agui.translator.content.blocks import Reasoning, Text, ToolCallBlock
 from langgraph_agui.translator.content.reader import read_content
-from langgraph_agui.translator.parts.message import fields
+from langgraph_agui.translator.parts.message import fields_of
 from langgraph_agui.translator.parts.part import Namespace, Part
 
 from fixtures.recordings import Recording, Source, recordings
@@ -50,7 +50,7 @@ def of_chunk(read: Part) -> Fragments | None:
     """What a chunk of a model's answer says, or None for any other part."""
     if read.mode != "messages":
         return None
-    view = fields(read.data[0])
+    view = fields_of(read.data[0])
     metadata: Mapping[str, Any] = read.data[1]
     if view.get("type") != "AIMessageChunk" or "ls_model_type" not in metadata:
         return None

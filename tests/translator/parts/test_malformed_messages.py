@@ -4,7 +4,7 @@ from collections import deque
 from typing import Any
 
 import pytest
-from langgraph_agui.translator.parts.message import fields, is_chunk
+from langgraph_agui.translator.parts.message import fields_of, is_chunk
 
 FIELDS: list[tuple[Any, Any]] = [
     (deque(["user", "a"]), {}),
@@ -54,7 +54,7 @@ FIELDS: list[tuple[Any, Any]] = [
 
 @pytest.mark.parametrize(("message", "read"), FIELDS)
 def test_a_message_of_any_form_has_the_fields_it_names(message: Any, read: Any) -> None:
-    assert fields(message) == read
+    assert fields_of(message) == read
 
 
 def test_a_message_whose_type_is_no_text_is_no_chunk() -> None:
