@@ -121,6 +121,29 @@ def idle_view(thread_id: str, ended: RunOutcome, options: Options) -> ClientView
     return _past_run(thread_id, ended, options)[0]
 
 
+def with_thread(view: ClientView, thread_id: str, ended: RunOutcome, options: Options) -> ClientView:
+    """A client's view with the messages of its thread that the client lacks, in the thread's order.
+
+    A client may send an older conversation, or its new message alone. A run that began with that would take the other
+    messages from the thread's other readers, until its first `values`. Messages that the client alone has stay behind
+    the same message; those behind its last message that the thread has, such as a new one, stay at the end.
+    """
+    thread = idle_view(thread_id, ended, options).messages
+    ids, own = {message["id"] for message in thread}, {message["id"]: message for message in view.messages}
+    behind: dict[str | None, list[Event]] = {}
+    last: str | None = None
+    for message in view.messages:
+        if message["id"] in ids:
+            last = message["id"]
+        else:
+            behind.setdefault(last, []).append(message)
+    at_the_end = behind.pop(last, [])
+    messages = behind.pop(None, [])
+    for message in thread:
+        messages += [own.get(message["id"], message), *behind.pop(message["id"], ())]
+    return ClientView([*messages, *at_the_end], view.state, view.version)
+
+
 def _past_run(
     thread_id: str, ended: RunOutcome, options: Options, known: ClientView | None = None
 ) -> tuple[ClientView, list[Event]]:

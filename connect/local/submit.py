@@ -28,7 +28,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.constants import END
 from langgraph.types import Command
 
-from ...translator import ClientView, Options
+from ...translator import ClientView, Finished, Options, message_ids
 from ...translator import events as agui
 from ..access import user_config
 from ..errors import (
@@ -43,15 +43,18 @@ from ..errors import (
     log_context,
 )
 from ..events.encoded import Batches, one_batch
+from ..idle import with_thread
 from ..inputs import Intake
 from ..inputs.answers.resume import LONGEST
 from ..inputs.channels import InputChannels
 from ..inputs.configs import merged
 from ..inputs.forking import ForkPoint
 from ..inputs.graph_input import GraphInput
+from ..inputs.off_loop import off_loop
 from ..inputs.plan import Begin, Fork, GoOn, Resume
 from ..inputs.request import RunRequest
-from ..run_outcome import PastErrors
+from ..replaced_messages import with_replaced
+from ..run_outcome import PastErrors, RunOutcome
 from ..submission import Started, Submission
 from ..thread_info import Checkpoint
 from .checkpointers import answered, reading
@@ -233,7 +236,7 @@ class _Submission(Submission[Read]):
             config,
             run_id=_free(run_id, at.run_id) if isinstance(wanted, Begin | Fork) else run_id,
             options=replace(self._options, history="keep") if more else self._options,  # messages that wait stay
-            view=self._request.view,
+            view=await self._seed(at, ended=now.ended if point is None else None),
             agent=self._source.agent,
             on_disconnect=self._intake.on_disconnect,
             dispatched_events=self._intake.dispatched_events,
@@ -250,6 +253,20 @@ class _Submission(Submission[Read]):
         if more:
             return self._both_batches(run, self._owned(self._when_ended(run)))
         return run.attach(self._reader)
+
+    async def _seed(self, at: Read, ended: RunOutcome | None) -> ClientView:
+        """What the run begins with: the client's view, and what the client lacks of the thread. `ended`: how the
+        thread's last run ended; None for an earlier checkpoint."""
+        view = self._request.view
+        held = {message["id"] for message in view.messages}
+        if self._request.follows or held.issuperset(message_ids(at.thread.messages)):
+            return view
+        outcome = ended or RunOutcome(self._given.run_id, at.thread.values, Finished())
+        with reading(self._label):
+            values = await with_replaced(outcome.values, self._options, self._history())
+        outcome = replace(outcome, values=values)
+        size = len(at.thread.messages)
+        return await off_loop(with_thread, size, view, self._given.thread_id, outcome, self._options)
 
     async def _in_place(self, goes_in: GraphInput, config: RunnableConfig, *, continues: bool) -> GraphInput:
         """Writes the state of an input into the checkpoint; returns what is left for the run. Messages are left: if the

@@ -16,6 +16,7 @@ from langgraph_agui.connect.testing import Pause
 
 from fixtures.graphs.speech import said, speaker
 from tests.support.clients.agui_client import AguiClient
+from tests.support.clients.chatting import Chat
 from tests.support.clients.listening import until
 from tests.support.clients.locally import state_of
 from tests.support.clients.watching import Watchers, ending, streamed, watching
@@ -123,6 +124,50 @@ async def test_an_interrupt_a_failure_and_a_cancel_are_told_as_they_are(runs: Ru
         await watchers.told("ends")
         assert watchers.first.ended == ["asks", "fails", "asks again", "cancelled", "ends"]
         await holds(watchers, agui_client, graph)
+
+
+class HoldsRuns(InMemorySaver):
+    """A checkpointer that lets no run read its thread until the test says so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.answers = asyncio.Event()
+        self.answers.set()
+
+    async def aget_tuple(self, config: Any) -> Any:
+        if "run_id" in config["configurable"]:
+            await self.answers.wait()
+        return await super().aget_tuple(config)
+
+
+@pytest.mark.parametrize(
+    "starter", ["a page with an older conversation", "a page that sends its message alone", "start"]
+)
+async def test_no_message_leaves_a_watcher_while_a_run_begins_that_was_started_without_it(
+    runs: Runs, agui_client: AguiClient, starter: str
+) -> None:
+    saver = HoldsRuns()
+    graph = quick(saver)
+    page = Chat(agui_client, local := Local(graph, runs=runs))
+    await page.says("one")
+    older = list(page.messages)
+    await page.says("two")
+    async with watching(local, "t", poll=POLL) as watchers:
+        await watchers.count(1)
+        saver.answers.clear()
+        if starter == "start":
+            began = asyncio.ensure_future(runs.start(graph, HELLO, on("t"), run_id="next"))
+        else:
+            page.messages = older if starter == "an older conversation" else []
+            began = asyncio.ensure_future(page.says("three", "new", runId="next"))
+        await watchers.started("next")
+        assert [len(watcher.view.messages) for watcher in watchers.each] == [4 if starter == "start" else 5] * 2
+        saver.answers.set()
+        await began
+        await watchers.told("next")
+        await holds(watchers, agui_client, graph)
+        if starter != "start":
+            assert page.texts == [each["content"] for each in watchers.first.view.messages]
 
 
 async def test_without_a_checkpointer_runs_are_told(runs: Runs) -> None:

@@ -40,6 +40,9 @@ class Watcher:
         self.events: list[Event] = []
         self.view = ClientView(version=protocol(version))
         self.is_over = False
+        self.came_back: list[str] = []
+        """The ids of messages that the client had, lost and got again."""
+        self._gone: set[str] = set()
         self._news = asyncio.Event()
 
     async def hear(self, told: AsyncGenerator[BaseEvent, None]) -> None:
@@ -47,7 +50,11 @@ class Watcher:
         async with aclosing(told):
             async for event in told:
                 self.events.append(event.model_dump(mode="json", by_alias=True, exclude_none=True))
+                before = _ids(self.view)
                 self.view.apply(self.events[-1])
+                after = _ids(self.view)
+                self.came_back += sorted(self._gone & after)
+                self._gone = (self._gone | before) - after
                 self._tell()
         self.is_over = True
         self._tell()
@@ -144,14 +151,20 @@ class Watchers:
             assert not [each for each in shown if not any(text.startswith(each) for text in texts)]
 
     def assert_holds(self, client: AguiClient, values: Any, options: Options | None = None) -> None:
-        """The real clients took all of it without a word, and end with what the thread holds."""
+        """The real clients took all of it without a word, and end with what the thread holds. No message went away and
+        came back."""
         for watcher in self.each:
+            assert watcher.came_back == []
             chosen = options or Options()
             answer = client.play(watcher.events, version=watcher.version, mode="connect")
             assert (answer.error, answer.warnings) == (None, [])
             shown = [each for each in answer.messages if each.get("activityType") != "run_error"]
             assert comparable(shown) == comparable(expected(values, chosen).messages)
             assert answer.state == expected(values, chosen).state
+
+
+def _ids(view: ClientView) -> set[str]:
+    return {message["id"] for message in view.messages}
 
 
 @asynccontextmanager
