@@ -13,9 +13,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.connect.local.run.runs import Runs
 from langgraph_agui.connect.local.store.active_run import ActiveRun, ThreadKey
 from langgraph_agui.connect.local.store.redis import RedisRunStore
-from langgraph_agui.connect.local.store.redis.keys import (
-    Keys,
-)
+from langgraph_agui.connect.local.store.redis.keys import Keys
 from langgraph_agui.connect.testing import Pause
 
 from tests.support.clients.listening import Listener, until

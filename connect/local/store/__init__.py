@@ -1,2 +1,17 @@
-"""Who runs on a thread, and what happens on it: the interface `RunStore`, the store of one process, feeds of threads,
-turns of inputs, and the pollers of threads that others write to."""
+"""Who runs on a thread, and what happens on it: the interface `RunStore`, and its implementations.
+
+A run stays in the process that claimed its thread, its owner. Where several processes share a run database, the owner
+publishes what the run emits to the others:
+
+    owner     Run --events--> Publisher --append--> the run's log, in the run database
+    elsewhere FollowedRun <--entries-- the log --events--> readers
+
+- `run_store`: the interface. `memory_store`: the store of one process. `database_store`: that of several.
+- `run_database`: the interface of what they share, and `records`, what it keeps. `redis` implements it.
+- `publisher`: the owner's side of a run, with its lease. `followed_run`: the side of all other processes.
+- `contact`: since when this process has been in contact with the database, so that it may count a run as lost.
+- `renewals`: a thread that renews the leases of this process, even while its event loop is blocked.
+- `turns`: inputs, one after the other; `tickets`: those of all processes. `starts`: the runs that start elsewhere.
+- `feed`: what happens on a thread, for one reader. `poller`: reads threads that others write to.
+- `background`: the tasks of a store.
+"""

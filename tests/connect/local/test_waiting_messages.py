@@ -12,7 +12,7 @@ from langgraph.types import Command, interrupt
 from langgraph_agui.connect import Local
 from langgraph_agui.connect.local.run.runs import Runs
 from langgraph_agui.connect.local.store.active_run import LastRun
-from langgraph_agui.connect.local.store.redis.keys import last_from_json, last_to_json
+from langgraph_agui.connect.local.store.records import RunEnd
 from langgraph_agui.connect.testing import ScriptedChatModel, reasoning, text, tool_call
 from langgraph_agui.translator import Finished
 
@@ -124,4 +124,4 @@ async def test_prose_is_kept_only_while_its_node_waits(waits: bool) -> None:
 def test_prose_is_as_it_was_in_a_shared_store() -> None:
     said_last = ({"id": "m", "role": "assistant", "content": "Let me ask."},)
     last = LastRun("run", datetime.now(UTC), Finished(), True, False, 7, said_last)
-    assert last_from_json(last_to_json(last, None, 7))[0] == last
+    assert RunEnd.from_json(RunEnd(last).to_json()) == RunEnd(last)

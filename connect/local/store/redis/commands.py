@@ -12,7 +12,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from functools import cache
 from typing import Any, Final, TypeVar
 
 from redis.asyncio import BlockingConnectionPool, Redis
@@ -30,8 +31,6 @@ _CONNECTIONS: Final = 17
 _CONNECTIONS_OF_THREAD: Final = 2
 """Connections of the thread that renews leases, at most."""
 
-PAUSES: Final = (0.05, 0.1, 0.2, 0.5, 1.0)
-"""Seconds before each further try of what has to succeed; the last one is that of all others."""
 FAILURES: Final = (RedisError, OSError, TimeoutError)
 """What is raised when Redis does not answer, or refuses because it is full, is loading, or has become a replica."""
 
@@ -89,7 +88,7 @@ class Commands:
         self, script: str, keys: Iterable[str], args: Iterable[str | bytes | int], *, proves: bool = False
     ) -> Any:
         """Runs a script. `proves`: see `ask`."""
-        names, sha = [*keys], hashlib.sha1(script.encode(), usedforsecurity=False).hexdigest()
+        names, sha = [*keys], _sha(script)
         given = [*names, *args]
 
         async def evaluated() -> Any:
@@ -99,6 +98,26 @@ class Commands:
                 return await self.client.eval(script, len(names), *given)
 
         return await self.ask(evaluated, proves=proves)
+
+    async def run_all(
+        self, script: str, runs: Sequence[tuple[Sequence[str], Sequence[str | bytes | int]]]
+    ) -> list[Any]:
+        """Runs a script once for each of these keys and arguments, in one pipeline."""
+        if len(runs) == 1:
+            return [await self.run(script, *runs[0])]
+        sha = _sha(script)
+
+        async def evaluated() -> list[Any]:
+            async with self.client.pipeline(transaction=False) as pipeline:
+                for keys, args in runs:
+                    pipeline.evalsha(sha, len(keys), *keys, *args)
+                try:
+                    return list(await pipeline.execute())
+                except NoScriptError:
+                    await self.client.script_load(script)
+                    raise  # and they are sent again
+
+        return await self.ask(evaluated)
 
     async def ask(self, command: Callable[[], Awaitable[_Answer]], *, proves: bool = False) -> _Answer:
         """The answer to a command, which may be carried out more than once. Raises `StoreUnavailableError`. `proves`:
@@ -127,6 +146,11 @@ class Commands:
         """Closes the connections of a client that was made here."""
         if self._owns_client:
             await self.client.aclose()
+
+
+@cache
+def _sha(script: str) -> str:
+    return hashlib.sha1(script.encode(), usedforsecurity=False).hexdigest()
 
 
 def _copied(pool: Any, sentinel: Any = Sentinel, of_sentinel: Any = SentinelConnectionPool) -> Any:

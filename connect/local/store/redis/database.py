@@ -1,15 +1,18 @@
-"""What is kept in Redis, as methods: `Database`. Each method is one command or script. Its callers decide when it is
-sent, and what follows from the answer."""
+"""`RedisRunDatabase`: the run database in a Redis. Each method is one command or script."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple, cast
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Literal
 
 from ..active_run import ThreadKey
+from ..background import Background
+from ..records import Claim, Entry, RunEnd
+from ..run_database import Append, Appended, Claimed, Lease, Own, RunDatabase, Take, Wake
 from . import scripts
 from .commands import Commands
-from .keys import EMPTIED, MARK, Claim, Entry, Keys, contact_key, owner_channel
+from .keys import EMPTIED, MARK, Keys, contact_key, entry_of, news_of, owner_channel
+from .subscriber import Subscriber
 
 _DAY: Final = 86_400_000
 """Milliseconds for which the outcome of a run is kept."""
@@ -18,81 +21,63 @@ _CONTACTS_A_LEASE: Final = 3
 _LOG: Final = 60_000
 """Milliseconds for which a log is kept after its last entry."""
 
-Answer = Literal["ok", "gap", "taken"]
-"""Of an entry: it is in the log; entries before it are missing there; or another run has the thread."""
 
+class RedisLeaseRenewer:
+    """Renews leases with connections of its own; see `LeaseRenewer`. `lease`: seconds."""
 
-class Claimed(NamedTuple):
-    """A claim that was granted: the fence, and how the thread's last run ended."""
-
-    fence: int
-    last: bytes
-
-
-class Lease(NamedTuple):
-    """The lease of a thread.
-
-    - `state`: `valid`: its run has it. `lost`: its run has lost it, and another may claim the thread.
-      `doubt`: it is not yet known whether the run is lost, or whether there is one. `free`: there is none.
-    - `seconds`: for which it is valid, or in doubt.
-    - `fence`, `claim`, `is_stopping`: of its run; of a free thread the highest fence, 0 if none is known.
-    """
-
-    state: Literal["valid", "doubt", "lost", "free"]
-    seconds: float
-    fence: int
-    claim: Claim | None
-    is_stopping: bool
-
-
-class Appended(NamedTuple):
-    """The answer to an entry, whether the run is to stop, and how many other processes have readers of it."""
-
-    answer: Answer
-    is_cancelled: bool
-    readers: int
-
-
-@dataclass(frozen=True, slots=True)
-class Own:
-    """A run as its owner knows it: its thread, its fence, its token, its claim as stored."""
-
-    thread: ThreadKey
-    fence: int
-    token: str
-    claim: bytes
-
-
-class Database:
-    """The threads of one Redis. `lease`: seconds. `process`: the id of this one. Everything raises
-    `StoreUnavailableError` where Redis does not answer."""
-
-    def __init__(self, commands: Commands, lease: float, process: str) -> None:
-        self.process = process
+    def __init__(self, commands: Commands, lease: float) -> None:
         self.lease = lease
-        self.lease_ms = round(lease * 1_000)
+        self._lease_ms = round(lease * 1_000)
         self._commands = commands
 
+    async def renew(self, runs: Sequence[Own]) -> list[bool]:
+        """See `RunDatabase.renew`."""
+        asked = [(((keys := Keys(own.thread)).thread,), (*_own(own), self._lease_ms, keys.channel)) for own in runs]
+        return [answer == b"ok" for answer in await self._commands.run_all(scripts.RENEW, asked)]
+
+    async def aclose(self) -> None:
+        """Closes the connections."""
+        await self._commands.aclose()
+
+
+class RedisRunDatabase(RedisLeaseRenewer, RunDatabase):
+    """The threads of one Redis, for one process. `lease`: seconds. `process`: its id. `background`: its tasks. `wake`:
+    see `Wake`. `timeout`: seconds in which a subscription begins, if Redis answers."""
+
+    def __init__(
+        self, commands: Commands, lease: float, process: str, background: Background, wake: Wake, timeout: float
+    ) -> None:
+        super().__init__(commands, lease)
+        self.process = process
+        own = (owner_channel(process), lambda message: wake(None if message is None else int(message)))
+        self._subscriber = Subscriber(commands, background, own, idle=max(lease / 3, 1.0), wait=timeout)
+        self._takers: dict[tuple[ThreadKey, Take], Callable[[bytes | None], None]] = {}
+
+    def other_loop(self) -> RedisLeaseRenewer:
+        """See `RunDatabase.other_loop`."""
+        return RedisLeaseRenewer(self._commands.of_another_loop(), self.lease)
+
+    def start(self) -> None:
+        """See `RunDatabase.start`."""
+        self._subscriber.start()
+
     async def keep_contact(self, *, is_first: bool) -> bytes:
-        """Keeps this process in contact; the contact, which is another one after a pause. `is_first`: it has not been
-        in contact yet."""
-        names, given = (
-            (contact_key(self.process), EMPTIED),
-            (self.lease_ms // _CONTACTS_A_LEASE, _DAY, int(not is_first)),
-        )
+        """See `RunDatabase.keep_contact`."""
+        names = (contact_key(self.process), EMPTIED)
+        given = (self._lease_ms // _CONTACTS_A_LEASE, _DAY, int(not is_first))
         return bytes(await self._commands.run(scripts.CONTACT, names, given, proves=True))
 
     async def claim(
-        self, thread: ThreadKey, token: str, claim: bytes, contact: bytes, revision: int | None = None
+        self, thread: ThreadKey, token: str, claim: Claim, contact: bytes, revision: int | None = None
     ) -> Claimed | Claim | float | Literal["closed", "changed"]:
-        """Claims a thread. Gives `Claimed`; or the claim of the active run; or the seconds for which it is in doubt, or
-        has another contact than this one; or `changed`: it does not have the fence `revision`."""
+        """See `RunDatabase.claim`."""
         keys, wanted = Keys(thread), "" if revision is None else revision
         names = (*self._lease_keys(thread), keys.closed)
-        given = (self.lease_ms // 2, token, self.lease_ms, _DAY, claim, keys.channel, contact, wanted)
+        half = self._lease_ms // 2
+        given = (half, token, self._lease_ms, _DAY, claim.to_json(), keys.channel, contact, wanted)
         answer, value, last = await self._commands.run(scripts.CLAIM, names, given)
         if answer == b"claimed":
-            return Claimed(int(value), last)
+            return Claimed(int(value), RunEnd.from_json(last) if last else None)
         if answer == b"busy":
             return Claim.from_json(value)
         if answer == b"doubt":
@@ -100,105 +85,112 @@ class Database:
         return "changed" if answer == b"changed" else "closed"
 
     async def lease_of(self, thread: ThreadKey) -> Lease:
-        """The lease of a thread."""
-        names, given = self._lease_keys(thread), (self.lease_ms // 2,)
+        """See `RunDatabase.lease_of`."""
+        names, given = self._lease_keys(thread), (self._lease_ms // 2,)
         state, ms, fence, claim, status = await self._commands.run(scripts.LEASE, names, given)
-        found = Claim.from_json(claim) if claim else None
-        return Lease(state.decode(), ms / 1_000, int(fence), found, status == b"stopping")
+        run = Claim.from_json(claim) if claim else None
+        return Lease(state.decode(), ms / 1_000, int(fence), run, status == b"stopping")
 
     async def fence(self, thread: ThreadKey) -> int:
-        """The highest fence of a thread; 0 if none is known."""
-        (fence,) = await self._hash(Keys(thread).thread, "fence")
-        return int(fence or 0)
+        """See `RunDatabase.fence`."""
+        return int(await self._field(thread, "fence") or 0)
 
-    async def append(self, own: Own, status: str, entry: Entry | None, number: int) -> Appended:
-        """Appends an entry, and renews the lease; None only renews it. `status`: the run's, or `free` after its end.
-        `number`: of the last entry."""
-        keys = Keys(own.thread)
-        written = (number, "", 0, b"") if entry is None else (entry.number, entry.kind, entry.at, entry.frames)
-        answer, cancel, readers = await self._commands.run(
-            scripts.APPEND,
-            (keys.thread, keys.log(own.fence), keys.readers(own.fence), keys.logs),
-            (*_own(own), status, self.lease_ms, _LOG + self.lease_ms, keys.channel, *written),
-        )
-        return Appended(cast(Answer, answer.decode()), cancel == b"1", readers)
+    async def append(self, entries: Sequence[Append]) -> list[Appended]:
+        """See `RunDatabase.append`."""
+        answers = await self._commands.run_all(scripts.APPEND, [self._appended(entry) for entry in entries])
+        return [Appended(answer.decode(), cancel == b"1", readers) for answer, cancel, readers in answers]
 
-    async def end(self, own: Own, last: bytes) -> bool:
-        """Frees the thread; False if another run has it."""
-        keys = Keys(own.thread)
-        answer = await self._commands.run(scripts.END, (keys.thread,), (*_own(own), last, keys.channel))
+    def _appended(self, wanted: Append) -> tuple[Sequence[str], Sequence[str | bytes | int]]:
+        own, entry, keys = wanted.own, wanted.entry, Keys(wanted.own.thread)
+        names = (keys.thread, keys.log(own.fence), keys.readers(own.fence), keys.logs)
+        given = (*_own(own), wanted.status, self._lease_ms, _LOG + self._lease_ms, keys.channel)
+        if entry is None:
+            return names, (*given, wanted.number, "", 0, b"")
+        return names, (*given, entry.number, entry.kind, entry.at, entry.frames)
+
+    async def release(self, own: Own, last: RunEnd | None) -> bool:
+        """See `RunDatabase.release`."""
+        keys, stored = Keys(own.thread), b"" if last is None else last.to_json()
+        answer = await self._commands.run(scripts.END, (keys.thread,), (*_own(own), stored, keys.channel))
         return bool(answer == b"free")
 
-    async def renew(self, own: Own) -> bool:
-        """Renews the lease of a run; False if another run has the thread."""
-        keys = Keys(own.thread)
-        answer = await self._commands.run(scripts.RENEW, (keys.thread,), (*_own(own), self.lease_ms, keys.channel))
-        return bool(answer == b"ok")
-
-    async def last(self, thread: ThreadKey) -> bytes | None:
-        """How the last run of a thread ended; see `last_from_json`."""
-        (last,) = await self._hash(Keys(thread).thread, "last")
-        return last
+    async def last(self, thread: ThreadKey) -> RunEnd | None:
+        """See `RunDatabase.last`."""
+        stored = await self._field(thread, "last")
+        return RunEnd.from_json(stored) if stored else None
 
     async def forget(self, thread: ThreadKey) -> None:
-        """Forgets how the last run ended, and the events of all runs."""
+        """See `RunDatabase.forget`."""
         keys = Keys(thread)
-        found = await self._commands.run(scripts.FORGET, (keys.thread, keys.logs), ())
-        runs = [name for fence in map(int, found) for name in (keys.log(fence), keys.readers(fence))]
+        fences = await self._commands.run(scripts.FORGET, (keys.thread, keys.logs), ())
+        runs = [name for fence in map(int, fences) for name in (keys.log(fence), keys.readers(fence))]
         await self._commands.ask(lambda: self._client.delete(keys.logs, *runs))
 
     async def entries(self, thread: ThreadKey, fence: int, after: int) -> list[Entry]:
-        """The entries of a run's log after the entry of this number."""
+        """See `RunDatabase.entries`."""
         name, first = Keys(thread).log(fence), f"{fence}-{after + 1}"
-        found: Any = await self._commands.ask(lambda: self._client.xrange(name, min=first))
-        return [Entry.of_log(entry_id, fields) for entry_id, fields in found]
+        logged: Any = await self._commands.ask(lambda: self._client.xrange(name, min=first))
+        return [entry_of(entry_id, fields) for entry_id, fields in logged]
 
     async def has_log(self, thread: ThreadKey, fence: int) -> bool:
-        """Whether a run's log is still there."""
+        """See `RunDatabase.has_log`."""
         name = Keys(thread).log(fence)
         return bool(await self._commands.ask(lambda: self._client.exists(name)))
 
     async def request_cancel(self, thread: ThreadKey, fence: int, owner: str) -> None:
-        """Asks the owner of a run to stop it. The owner sees this at its next entry at the latest."""
+        """See `RunDatabase.request_cancel`."""
         await self._commands.run(scripts.CANCEL, (Keys(thread).thread,), (fence, owner_channel(owner), fence))
 
     async def note_readers(self, thread: ThreadKey, fence: int, owner: str, *, has_readers: bool) -> None:
-        """Notes for one more lease that this process has readers of a run; or that it has none any more."""
-        ms = self.lease_ms if has_readers else 0
+        """See `RunDatabase.note_readers`."""
+        ms = self._lease_ms if has_readers else 0
         args = (self.process, ms, owner_channel(owner), fence)
         await self._commands.run(scripts.READERS, (Keys(thread).readers(fence),), args)
 
-    async def publish_mark(self, thread: ThreadKey, mark: str) -> None:
-        """Publishes a mark on a thread's channel."""
-        message = f"{MARK} 0-0 0\n{mark}"
-        await self._commands.ask(lambda: self._client.publish(Keys(thread).channel, message))
-
     async def turn(self, thread: ThreadKey, ticket: str, *, closes: bool) -> bool:
-        """Whether it is this ticket's turn; it counts for one more lease. `closes`: no run is claimed in its turn."""
-        return bool(await self._commands.run(scripts.TURN, _line(thread), (ticket, self.lease_ms, int(closes))))
+        """See `RunDatabase.turn`."""
+        return bool(await self._commands.run(scripts.TURN, _line(thread), (ticket, self._lease_ms, int(closes))))
 
     async def leave(self, thread: ThreadKey, ticket: str) -> None:
-        """Takes a ticket back."""
+        """See `RunDatabase.leave`."""
         await self._commands.run(scripts.LEAVE, _line(thread), (ticket, Keys(thread).channel))
 
     async def waiting(self, thread: ThreadKey) -> int:
-        """How many tickets there are."""
+        """See `RunDatabase.waiting`."""
         return int(await self._commands.run(scripts.WAITING, _line(thread), ()))
+
+    async def subscribe(self, thread: ThreadKey, take: Take) -> None:
+        """See `RunDatabase.subscribe`."""
+
+        def taken(message: bytes | None) -> None:
+            take(None if message is None else news_of(message))
+
+        self._takers[thread, take] = taken
+        await self._subscriber.subscribe(Keys(thread).channel, taken)
+
+    async def unsubscribe(self, thread: ThreadKey, take: Take) -> None:
+        """See `RunDatabase.unsubscribe`."""
+        await self._subscriber.unsubscribe(Keys(thread).channel, self._takers.pop((thread, take)))
+
+    async def publish_mark(self, thread: ThreadKey, mark: str) -> None:
+        """See `RunDatabase.publish_mark`."""
+        message = f"{MARK} 0-0 0\n{mark}"
+        await self._commands.ask(lambda: self._client.publish(Keys(thread).channel, message))
 
     @property
     def _client(self) -> Any:
         return self._commands.client
 
-    async def _hash(self, name: str, *fields: str) -> list[bytes | None]:
-        found: list[bytes | None] = await self._commands.ask(lambda: self._client.hmget(name, fields))
-        return found
+    async def _field(self, thread: ThreadKey, name: str) -> bytes | None:
+        value: bytes | None = await self._commands.ask(lambda: self._client.hget(Keys(thread).thread, name))
+        return value
 
     def _lease_keys(self, thread: ThreadKey) -> tuple[str, str, str]:
         return Keys(thread).thread, contact_key(self.process), EMPTIED
 
 
 def _own(own: Own) -> tuple[str | bytes | int, ...]:
-    return own.fence, own.token, _DAY, own.claim
+    return own.fence, own.token, _DAY, own.claim.to_json()
 
 
 def _line(thread: ThreadKey) -> tuple[str, str, str]:

@@ -1,4 +1,4 @@
-"""What is in Redis, as values: the names of keys, claims, entries of a log, ends of runs. No I/O.
+"""The names of keys in Redis, what is in them, and the messages of channels. No I/O.
 
 The keys of a thread have one hash tag, so that they are in one slot; ids are quoted in it: they may have braces.
 
@@ -19,29 +19,19 @@ The keys of a thread have one hash tag, so that they are in one slot; ids are qu
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, Final
-from urllib.parse import quote
+from typing import Final
 
-import orjson
-
-from .....translator import Cancelled, Ending, Failed, Finished
-from ..active_run import LastRun, ThreadKey
+from ..active_run import ThreadKey
+from ..records import Claim, Entry, quoted
+from ..run_database import News
 
 PREFIX: Final = "agui"
 EMPTIED: Final = f"{PREFIX}:emptied"
-FORMAT: Final = 1
-"""The format of logs and of how runs ended. It rises with what an earlier version cannot read; the claim of a run has
-that of its log, and the other fields of a claim are the same in all formats."""
-SNAPSHOT: Final = "snapshot"
-MORE: Final = "more"
 STARTED: Final = "started"
 BACK: Final = "back"
 TURN: Final = "turn"
 MARK: Final = "mark"
-OUTCOMES: Final = frozenset({"finished", "interrupted", "failed", "cancelled"})
-"""The kinds of a log's last entry: how the run ended."""
+"""The kinds of messages that are no entries."""
 
 
 class Keys:
@@ -75,135 +65,27 @@ def contact_key(process: str) -> str:
     return f"{PREFIX}:contact:{process}"
 
 
-def quoted(text: str) -> str:
-    """A text without anything that has a meaning in a key. Ids may have lone surrogates."""
-    return quote(text, safe="", errors="surrogatepass")
+def news_of(message: bytes) -> News | Entry:
+    """What was published on a thread's channel."""
+    head, _, body = message.partition(b"\n")
+    kind, entry_id, at = head.split(b" ")
+    fence, number = _parsed(entry_id)
+    if kind == STARTED.encode():
+        return News("started", fence, Claim.from_json(body))
+    if kind == BACK.encode():
+        return News("back", fence, Claim.from_json(body))
+    if kind == TURN.encode():
+        return News("turn")
+    if kind == MARK.encode():
+        return News("mark", mark=body.decode())
+    return Entry(fence, number, kind.decode(), int(at), body)
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """A run as its owner describes it to other processes.
-
-    - `run_id`, `agent`, `metadata`: see `ActiveRun`; the agent as log lines name it.
-    - `owner`: the process.
-    - `needs_readers`: whether the run is stopped when no process has readers of it.
-    - `format`: that of the run's log.
-    """
-
-    run_id: str
-    agent: str
-    owner: str
-    metadata: Mapping[str, Any]
-    needs_readers: bool = False
-    format: int = FORMAT
-
-    def to_json(self) -> bytes:
-        """As it is stored."""
-        return orjson.dumps(
-            {
-                "run": self.run_id,
-                "agent": self.agent,
-                "owner": self.owner,
-                "metadata": dict(self.metadata),
-                "needs_readers": self.needs_readers,
-                "format": self.format,
-            }
-        )
-
-    @property
-    def is_readable(self) -> bool:
-        """Whether the run's log can be read by this version."""
-        return self.format == FORMAT
-
-    @classmethod
-    def from_json(cls, given: bytes) -> Claim:
-        """What `to_json` has written."""
-        found = orjson.loads(given)
-        needs_readers = bool(found.get("needs_readers"))
-        return cls(
-            found["run"], found["agent"], found["owner"], found["metadata"], needs_readers, found.get("format", 0)
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """An entry of a log, or a message of a thread's channel.
-
-    - `fence`, `number`: its id.
-    - `kind`: `SNAPSHOT` (the events bring a client that has nothing to where the run is), `MORE` (the next events), one
-      of `OUTCOMES` (the last ones); of messages also `STARTED` and `BACK` (with a claim), `TURN`, and `MARK` (with an
-      id: its receiver has had every message before it).
-    - `at`: how many events of the run there are up to it, as in `Offset.event`.
-    - `frames`: the events as SSE frames, one after the other.
-    """
-
-    fence: int
-    number: int
-    kind: str
-    at: int
-    frames: bytes
-
-    @classmethod
-    def of_message(cls, message: bytes) -> Entry:
-        """What was published."""
-        head, _, frames = message.partition(b"\n")
-        kind, entry_id, at = head.split(b" ")
-        return cls(*_parsed(entry_id), kind.decode(), int(at), frames)
-
-    @classmethod
-    def of_log(cls, entry_id: bytes, fields: Mapping[bytes, bytes]) -> Entry:
-        """What is in the log."""
-        return cls(*_parsed(entry_id), fields[b"kind"].decode(), int(fields[b"at"]), fields[b"frames"])
-
-    @property
-    def events(self) -> list[tuple[dict[str, Any], bytes]]:
-        """The events, each with its frame."""
-        parts = self.frames.split(b"\n\n")[:-1]
-        return [(orjson.loads(part[len(b"data: ") :]), part + b"\n\n") for part in parts]
+def entry_of(entry_id: bytes, fields: Mapping[bytes, bytes]) -> Entry:
+    """What is in a log."""
+    return Entry(*_parsed(entry_id), fields[b"kind"].decode(), int(fields[b"at"]), fields[b"frames"])
 
 
 def _parsed(entry_id: bytes) -> tuple[int, int]:
     fence, number = entry_id.split(b"-")
     return int(fence), int(number)
-
-
-def last_to_json(last: LastRun, claim: bytes | None, fence: int) -> bytes:
-    """How a run ended, as it is stored. `claim`: that of a run whose log is all that is left of it."""
-    ending: dict[str, Any] = {"type": type(last.ending).__name__}
-    if isinstance(last.ending, Failed):
-        ending["error"] = last.ending.error
-    return orjson.dumps(
-        {
-            "format": FORMAT,
-            "run": last.run_id,
-            "started_at": last.started_at.isoformat(),
-            "ending": ending,
-            "interrupted": last.is_interrupted,
-            "breakpoint": last.is_at_breakpoint,
-            "waiting_messages": list(last.waiting_messages),
-            "fence": fence,
-            "claim": None if claim is None else claim.decode(),
-        }
-    )
-
-
-def last_from_json(given: bytes) -> tuple[LastRun | None, tuple[int, Claim] | None]:
-    """What `last_to_json` has written; for a run whose log may be read its fence and its claim. None for an unknown
-    format: then only the checkpoint says how the run ended."""
-    found = orjson.loads(given)
-    if found.get("format") != FORMAT:
-        return None, None
-    name = found["ending"]["type"]
-    ending: Ending = Finished() if name == "Finished" else Cancelled()
-    if name == "Failed":
-        ending = Failed(found["ending"]["error"])
-    last = LastRun(
-        found["run"],
-        datetime.fromisoformat(found["started_at"]),
-        ending,
-        found["interrupted"],
-        found["breakpoint"],
-        found["fence"],
-        tuple(found.get("waiting_messages", ())),
-    )
-    return last, None if found["claim"] is None else (found["fence"], Claim.from_json(found["claim"].encode()))

@@ -1,56 +1,22 @@
-"""The run store of several processes: `RedisRunStore`. It knows the runs of this process, and asks Redis for others.
-
-Rules, beside those of every `RunStore`:
-
-1. Questions about runs of this process are answered without Redis. So these runs take new readers even while Redis does
-   not answer.
-2. While Redis does not answer, questions about other processes raise `StoreUnavailableError`.
-3. A run is claimed for a lease, and its publisher renews it. A claim whose answer was lost may leave a lease: then the
-   thread is busy until the run counts as lost. After an outage of a third of a lease it leaves none.
-4. While it is in doubt whether a run is lost (`scripts`), questions and claims for its thread wait.
-"""
+"""`RedisRunStore`: the run store of several processes that share a Redis."""
 
 from __future__ import annotations
 
-import asyncio
-import os
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
-from dataclasses import replace
-from typing import Any, Final
-from uuid import uuid4
-from weakref import WeakSet, WeakValueDictionary
+from typing import Final
 
-from langgraph.pregel import Pregel
 from redis.asyncio import Redis
 
-from ....errors import RunConflictError, StoreUnavailableError
-from ...checkpointers import has_checkpointer
-from ..active_run import ActiveRun, LastRun, OwnedRun, ThreadKey
-from ..feed import Feed
-from .background import Background
+from ..background import Background
+from ..database_store import DatabaseRunStore
+from ..records import quoted
+from ..run_database import RunDatabase, Wake
 from .commands import Commands
-from .contact import Contact
-from .database import Database, Lease, Own
-from .followed_run import FollowedRun
-from .keys import Claim, last_from_json, owner_channel, quoted
-from .publisher import Publisher
-from .renewals import Renewals, clock
-from .starts import Starts
-from .subscriber import Subscriber
-from .turns import RedisTurn
+from .database import RedisRunDatabase
 
 _LEAST_LEASE: Final = 0.5
-_MOST_DOUBT: Final = 2
-"""For how many leases it can be in doubt whether a run is lost. It is half a lease after an outage; this is well
-above."""
-_LOOKS: Final = 20
-"""Looks in a lease at a thread that is in doubt."""
-_TO_PUBLISH: Final = 5.0
-"""Seconds for which `aclose` waits until the ends of runs are published."""
 
 
-class RedisRunStore:
+class RedisRunStore(DatabaseRunStore):
     """The runs of all processes that share a Redis and their checkpoints. See `RunStore`.
 
     - `redis`: a URL (`redis://`, `rediss://`, `unix://`), or a `redis.asyncio.Redis` (with Sentinel, credentials and so
@@ -66,9 +32,6 @@ class RedisRunStore:
     Agents must have names. Connects at its first use. Raises `TypeError` and `ValueError` for arguments that are
     not like these.
     """
-
-    is_shared: bool = True
-    """Whether other processes read and stop the runs of this one."""
 
     def __init__(
         self,
@@ -87,231 +50,8 @@ class RedisRunStore:
         if blocked < 0:
             raise ValueError(f"blocked: expected a number of seconds, got {blocked!r}")
         self._redis = redis
-        self._namespace = quoted(namespace)
-        self._lease_seconds = lease
-        self._window = window
-        self._timeout = timeout
-        self._blocked = blocked
-        self._begin()
-        _stores.add(self)
+        super().__init__(quoted(namespace), lease=lease, window=window, timeout=timeout, blocked=blocked)
 
-    def _begin(self) -> None:
-        """Begins as a new process that is not connected yet: when the store is made, after it was closed, and in a
-        forked process."""
-        lease, timeout = self._lease_seconds, self._timeout
-        self._owner = uuid4().hex
-        self._commands = Commands(self._redis, timeout)
-        self._database = Database(self._commands, lease, self._owner)
-        self._background = Background()
-        own = (owner_channel(self._owner), self._wake)
-        self._subscriber = Subscriber(self._commands, self._background, own, idle=max(lease / 3, 1.0), wait=timeout)
-        self._contact = Contact(self._database, self._background)
-        self._starts = Starts(self._database, self._subscriber, self._found, self._active_elsewhere)
-        self._renewals = Renewals(self._commands.of_another_loop, self._owner, lease, self._blocked)
-        self._owned: dict[ThreadKey, Publisher] = {}
-        """The publishers of the threads' last runs in this process, until they have published their end."""
-        self._publishers: set[Publisher] = set()
-        """All publishers: one may publish its end after the next run of its thread has begun."""
-        self._followed: WeakValueDictionary[tuple[ThreadKey, int], FollowedRun] = WeakValueDictionary()
-
-    def key(self, graph: Pregel[Any, Any, Any, Any], agent: str | None, thread_id: str) -> ThreadKey:
-        """The key of a graph's thread. Without a checkpointer the thread is this agent's alone. Raises `ValueError`
-        for an agent without a name."""
-        if agent is None:
-            raise ValueError("RedisRunStore: expected the name of an agent (Local(graph, agent=...)), got none")
-        if has_checkpointer(graph):
-            return ThreadKey(self._namespace, thread_id)
-        return ThreadKey(f"{self._namespace}:{quoted(agent)}", thread_id)
-
-    async def claim(self, thread: ThreadKey, run: OwnedRun, revision: int | None = None) -> int:
-        """See `RunStore.claim`. Raises `StoreUnavailableError` where Redis does not answer."""
-        self._subscriber.start()
-        if self._background.is_failing:
-            raise StoreUnavailableError
-        if (before := self._owned.get(thread)) is not None and before.is_free:
-            await before.wait_for_end(self._timeout)  # Redis may not know it yet
-        await self._contact.begin()
-        claim = Claim(run.run_id, str(run.agent), self._owner, run.metadata, run.needs_readers)
-        token, stored = uuid4().hex, claim.to_json()
-        within = self._deadline()
-        while True:
-            sent = clock()
-            claimed = await self._database.claim(thread, token, stored, self._contact.now, revision)
-            if claimed == "closed":
-                await self.turn(thread).news()
-            elif claimed == "changed":
-                raise RunConflictError(f"thread {thread.thread_id!r} has had another run meanwhile")
-            elif isinstance(claimed, float):
-                await self._in_doubt(claimed, within)
-            elif isinstance(claimed, Claim):
-                raise RunConflictError(f"thread {thread.thread_id!r} has a run that is active, {claimed.run_id!r}")
-            else:
-                return self._publish(Own(thread, claimed.fence, token, stored), run, sent, claimed.last)
-
-    async def revision(self, thread: ThreadKey) -> int:
-        """See `RunStore.revision`. Raises `StoreUnavailableError` where Redis does not answer."""
-        return await self._database.fence(thread)
-
-    def _publish(self, own: Own, run: OwnedRun, sent: float, last: bytes) -> int:
-        """Publishes a run. `sent`: when its claim was sent. `last`: how the run before it ended."""
-
-        def forget() -> None:
-            self._publishers.discard(publisher)
-            if self._owned.get(own.thread) is publisher:
-                del self._owned[own.thread]
-
-        publisher = Publisher(self._database, own, run, sent, last, self._window, self._renewals, at_end=forget)
-        self._owned[own.thread] = publisher
-        self._publishers.add(publisher)
-        self._starts.start(own.thread, own.fence, run)
-        return own.fence
-
-    def confirmation(self, thread: ThreadKey, run: OwnedRun) -> Awaitable[None] | None:
-        """See `RunStore.confirmation`."""
-        publisher = self._owned.get(thread)
-        return publisher.confirmation() if publisher is not None and publisher.run is run else None
-
-    def release(self, thread: ThreadKey, run: OwnedRun, last: LastRun | None, done: Callable[[], None]) -> None:
-        """See `RunStore.release`."""
-        publisher = self._owned.get(thread)
-        if publisher is None or publisher.run is not run:
-            done()  # another process has the thread
-        else:
-            publisher.release(last, done)
-
-    def last_reader_left(self, thread: ThreadKey, run: OwnedRun) -> None:
-        """See `RunStore.last_reader_left`."""
-        publisher = self._owned.get(thread)
-        if publisher is not None and publisher.run is run:
-            publisher.last_reader_left()
-
-    async def active(self, thread: ThreadKey) -> ActiveRun | None:
-        """See `RunStore.active`."""
-        publisher = self._owned.get(thread)
-        if publisher is not None and not publisher.is_free:
-            return publisher.run
-        now = await self._lease(thread)
-        if self._is_own(now) and (publisher := self._owned.get(thread)) is not None:
-            return None if publisher.is_free else publisher.run
-        return self._active_run(thread, now)  # also one that this process claimed without getting the answer
-
-    async def _active_elsewhere(self, thread: ThreadKey) -> ActiveRun | None:
-        """The active run of another process."""
-        now = await self._lease(thread)
-        return None if self._is_own(now) else self._active_run(thread, now)
-
-    def _is_own(self, now: Lease) -> bool:
-        return now.claim is not None and now.claim.owner == self._owner
-
-    def _active_run(self, thread: ThreadKey, now: Lease) -> ActiveRun | None:
-        if now.state != "valid" or now.claim is None:
-            return None
-        run = self._followed_run(thread, now.fence, now.claim)
-        run.is_stopping = run.is_stopping or now.is_stopping
-        return run
-
-    async def _lease(self, thread: ThreadKey) -> Lease:
-        """The lease of a thread, when it is no more in doubt."""
-        await self._contact.begin()
-        within = self._deadline()
-        while (now := await self._database.lease_of(thread)).state == "doubt":
-            await self._in_doubt(now.seconds, within)
-        return now
-
-    def _deadline(self) -> float:
-        """The time, by `clock`, after which a thread can be in doubt only if something fails."""
-        return clock() + _MOST_DOUBT * self._database.lease
-
-    async def _in_doubt(self, seconds: float, within: float) -> None:
-        """Pauses before the next look at a thread that is in doubt. `seconds`: how long that can last. `within`: the
-        deadline, by `clock`. Raises `StoreUnavailableError` after the deadline, and while a background task fails."""
-        if self._background.is_failing or clock() > within:
-            raise StoreUnavailableError
-        await asyncio.sleep(min(seconds, self._database.lease / _LOOKS))
-
-    async def last(self, thread: ThreadKey) -> LastRun | None:
-        """See `RunStore.last`. Without a checkpointer it has the run's events too, as long as the log is kept."""
-        publisher = self._owned.get(thread)
-        stored = await self._database.last(thread) if publisher is None else publisher.last
-        if not stored:
-            return None
-        last, logged = last_from_json(stored)
-        if last is None or logged is None or not logged[1].is_readable:
-            return last
-        if not await self._database.has_log(thread, logged[0]):
-            return last
-        return replace(last, run=self._followed_run(thread, *logged))
-
-    async def forget(self, thread: ThreadKey) -> None:
-        """See `RunStore.forget`."""
-        await self._database.forget(thread)
-
-    def turn(self, thread: ThreadKey) -> RedisTurn:
-        """The turn on a thread."""
-        return RedisTurn(self._database, self._subscriber, thread)
-
-    async def started(self, thread: ThreadKey) -> Feed:
-        """See `RunStore.started`."""
-        return await self._starts.feed(thread)
-
-    async def has_inputs(self, thread: ThreadKey) -> bool:
-        """See `RunStore.has_inputs`."""
-        with suppress(StoreUnavailableError):
-            if await self.turn(thread).is_taken():
-                return True
-            await self._starts.catch_up(thread, self._timeout)
-        return False
-
-    async def ping(self) -> None:
-        """Raises `StoreUnavailableError` where Redis does not answer."""
-        await self._contact.begin()
-        await self._contact.keep()
-        if self._background.is_failing:
-            raise StoreUnavailableError
-
-    async def aclose(self) -> None:
-        """Waits until the ends of its runs are published, if Redis answers, and closes its connections. If it
-        is used again, it connects again."""
-        self._starts.close()
-        publishing = [publisher.task for publisher in self._publishers]
-        if publishing:
-            _, stuck = await asyncio.wait(publishing, timeout=_TO_PUBLISH)
-            for task in stuck:
-                task.cancel()
-            await asyncio.wait(publishing)
-        for followed in list(self._followed.values()):
-            await followed.aclose()
-        await self._renewals.aclose()
-        await self._background.aclose()
-        await self._commands.aclose()
-        self._begin()
-
-    def _found(self, thread: ThreadKey, fence: int, claim: Claim) -> ActiveRun | None:
-        """The run of another process, if it can be read."""
-        return None if claim.owner == self._owner or not claim.is_readable else self._followed_run(thread, fence, claim)
-
-    def _followed_run(self, thread: ThreadKey, fence: int, claim: Claim) -> FollowedRun:
-        """The `FollowedRun` that all readers of a run in this process share; a new one if the owner was lost."""
-        run = self._followed.get((thread, fence))
-        if run is None or run.is_lost:
-            run = FollowedRun(self._database, self._subscriber, thread, fence, claim)
-            self._followed[thread, fence] = run
-        return run
-
-    def _wake(self, message: bytes | None) -> None:
-        """Another process wants a run here to stop, or has no readers of it any more. `message`: the run's fence; None:
-        messages may have been lost, so it may be any run."""
-        for publisher in self._owned.values():
-            if message is None or publisher.number == int(message):
-                publisher.wake()
-
-
-_stores: WeakSet[RedisRunStore] = WeakSet()
-
-
-def _begin_in_fork() -> None:
-    for store in _stores:
-        store._begin()
-
-
-os.register_at_fork(after_in_child=_begin_in_fork)
+    def _connect(self, process: str, background: Background, wake: Wake) -> RunDatabase:
+        commands = Commands(self._redis, self._timeout)
+        return RedisRunDatabase(commands, self._lease_seconds, process, background, wake, self._timeout)

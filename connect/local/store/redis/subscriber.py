@@ -18,8 +18,8 @@ from typing import Any, Final
 
 from redis.asyncio.client import PubSub
 
-from .background import Background
-from .commands import FAILURES, PAUSES, Commands
+from ..background import PAUSES, Background
+from .commands import FAILURES, Commands
 
 _TASK: Final = "redis subscriber"
 

@@ -22,22 +22,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 from langgraph_agui.connect.events.readers import Reader
 from langgraph_agui.connect.local.store.active_run import LastRun, ThreadKey
-from langgraph_agui.connect.local.store.redis.background import Background
+from langgraph_agui.connect.local.store.background import Background
+from langgraph_agui.connect.local.store.followed_run import FollowedRun
+from langgraph_agui.connect.local.store.records import MORE, SNAPSHOT, Claim, Entry, RunEnd
 from langgraph_agui.connect.local.store.redis.commands import Commands
-from langgraph_agui.connect.local.store.redis.database import Claimed, Database, Own
-from langgraph_agui.connect.local.store.redis.followed_run import FollowedRun
-from langgraph_agui.connect.local.store.redis.keys import (
-    EMPTIED,
-    MORE,
-    SNAPSHOT,
-    Claim,
-    Entry,
-    Keys,
-    contact_key,
-    last_from_json,
-    last_to_json,
-)
-from langgraph_agui.connect.local.store.redis.subscriber import Subscriber
+from langgraph_agui.connect.local.store.redis.database import RedisRunDatabase
+from langgraph_agui.connect.local.store.redis.keys import EMPTIED, Keys, contact_key
+from langgraph_agui.connect.local.store.run_database import Append, Appended, Claimed, Own
 from langgraph_agui.translator import ClientView, Finished, Options, encode, events
 
 from tests.support.random.examples import examples
@@ -84,9 +75,8 @@ class Owner:
         return Entry(self.own.fence, self.number + 1, self.kind, self.emitted, frames)
 
     @property
-    def last(self) -> bytes:
-        last = LastRun(self.claim.run_id, datetime.now(UTC), Finished(), False, False, self.own.fence)
-        return last_to_json(last, None, self.own.fence)
+    def last(self) -> RunEnd:
+        return RunEnd(LastRun(self.claim.run_id, datetime.now(UTC), Finished(), False, False, self.own.fence))
 
 
 def text(view: ClientView) -> str:
@@ -101,8 +91,7 @@ class Machine(RuleBasedStateMachine):
         super().__init__()
         self.runner = asyncio.Runner()
         self.commands = Commands(self.url, 5.0)
-        self.database = Database(self.commands, 60.0, "p")
-        self.subscriber = Subscriber(self.commands, Background(), ("own", lambda _: None), idle=60.0, wait=5.0)
+        self.database = RedisRunDatabase(self.commands, 60.0, "p", Background(), lambda _: None, 5.0)
         self.owners: list[Owner] = []
         self.readers: list[tuple[Owner, FollowedRun]] = []
         self.sent: list[Callable[[], Coroutine[Any, Any, Any]]] = []
@@ -146,7 +135,7 @@ class Machine(RuleBasedStateMachine):
         self.claims += 1
         claim, token = Claim(f"run-{self.claims}", "a", "p", {}), f"token-{self.claims}"
         contact = self.contact
-        answer = self.send(lambda: self.database.claim(THREAD, token, claim.to_json(), contact), lost)
+        answer = self.send(lambda: self.database.claim(THREAD, token, claim, contact), lost)
         may_have_run = self.has_contact != "for long" if self.run == "over" else not self.is_known and self.was_emptied
         expected: type = Claimed
         if self.run == "valid":
@@ -158,7 +147,10 @@ class Machine(RuleBasedStateMachine):
             assert answer.fence > self.top
             self.top = answer.fence
             self.run, self.is_known = "valid", True
-            self.owners.append(Owner(Own(THREAD, answer.fence, token, claim.to_json()), claim))
+            self.owners.append(Owner(Own(THREAD, answer.fence, token, claim), claim))
+
+    async def append_entry(self, owner: Owner, entry: Entry | None, number: int) -> Appended:
+        return (await self.database.append([Append(owner.own, "running", entry, number)]))[0]
 
     @precondition(lambda self: self.owners)
     @rule(which=st.integers(0, 9), lost=st.integers(0, 2))
@@ -167,7 +159,7 @@ class Machine(RuleBasedStateMachine):
         if owner.has_ended:
             return
         entry, number = owner.entry(), owner.number
-        answer = self.send(lambda: self.database.append(owner.own, "running", entry, number), lost).answer
+        answer = self.send(lambda: self.append_entry(owner, entry, number), lost).answer
         assert (answer == "taken") == (owner.own.fence < self.top)
         if answer != "taken":
             self.run, self.is_known = "valid", True
@@ -185,7 +177,7 @@ class Machine(RuleBasedStateMachine):
         if owner.has_ended:
             return
         number = owner.number
-        answer = self.send(lambda: self.database.append(owner.own, "running", None, number), 0).answer
+        answer = self.send(lambda: self.append_entry(owner, None, number), 0).answer
         assert (answer == "taken") == (owner.own.fence < self.top)
         owner.has_ended = answer == "taken"
         if answer != "taken":
@@ -200,7 +192,7 @@ class Machine(RuleBasedStateMachine):
         if owner.has_ended:
             return
         owner.has_ended, last = True, owner.last
-        is_freed = self.send(lambda: self.database.end(owner.own, last), lost)
+        is_freed = self.send(lambda: self.database.release(owner.own, last), lost)
         assert is_freed == (owner.own.fence >= self.top)
         if is_freed:
             assert self.ask(lambda: self.database.lease_of(THREAD)).state == "free"
@@ -212,7 +204,7 @@ class Machine(RuleBasedStateMachine):
     @rule(which=st.integers(0, 9))
     def join(self, which: int) -> None:
         owner = self.owners[which % len(self.owners)]
-        run = FollowedRun(self.database, self.subscriber, THREAD, owner.own.fence, owner.claim)
+        run = FollowedRun(self.database, THREAD, owner.own.fence, owner.claim)
         self.readers.append((owner, run))
 
     @rule()
@@ -286,9 +278,8 @@ class Machine(RuleBasedStateMachine):
         super().check_invariants(*given, **more)
         for owner, run in self.readers:
             assert text(owner.view).startswith(text(run._view))
-        stored = self.ask(lambda: self.database.last(THREAD))
-        last = None if stored is None else last_from_json(stored)[0]
-        assert (None if last is None else last.run_id) == self.last
+        end = self.ask(lambda: self.database.last(THREAD))
+        assert (None if end is None else end.last.run_id) == self.last
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,8 @@ Each fixture has one of its recordings looked at, in turn; a sweep has all.
 
 import pytest
 from langgraph_agui.connect.events.readers import Reader
-from langgraph_agui.connect.local.store.redis.keys import MORE, SNAPSHOT, Entry
+from langgraph_agui.connect.local.store.records import MORE, SNAPSHOT, Entry
+from langgraph_agui.connect.local.store.redis.keys import entry_of, news_of
 from langgraph_agui.translator import ClientView, Options, encode
 
 from tests.support.clients.listening import held
@@ -20,8 +21,9 @@ def applied(view: ClientView, kind: str, events: list[Event]) -> ClientView:
     """A view after the events of an entry, which were in Redis."""
     frames = b"".join(map(encode, events))
     message = b"%b 7-1 %d\n%b" % (kind.encode(), len(events), frames)
-    entry = Entry.of_message(message)
-    assert entry == Entry.of_log(b"7-1", {b"kind": kind.encode(), b"at": b"%d" % len(events), b"frames": frames})
+    entry = news_of(message)
+    assert isinstance(entry, Entry)
+    assert entry == entry_of(b"7-1", {b"kind": kind.encode(), b"at": b"%d" % len(events), b"frames": frames})
     for event, frame in entry.events:
         assert encode(event) == frame
         view.apply(event)

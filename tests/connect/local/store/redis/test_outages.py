@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -10,15 +11,12 @@ from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_agui.connect import Intake, Local, connect, run, watch
 from langgraph_agui.connect.errors import RunConflictError, StoreUnavailableError
-from langgraph_agui.connect.local.store.redis.database import Claimed, Own
-from langgraph_agui.connect.local.store.redis.keys import (
-    Claim,
-    Entry,
-    Keys,
-    contact_key,
-)
+from langgraph_agui.connect.local.store.active_run import LastRun
+from langgraph_agui.connect.local.store.records import Claim, Entry, RunEnd
+from langgraph_agui.connect.local.store.redis.keys import Keys, contact_key
+from langgraph_agui.connect.local.store.run_database import Append, Claimed, Own
 from langgraph_agui.connect.testing import Pause
-from langgraph_agui.translator import Cancelled
+from langgraph_agui.translator import Cancelled, Finished
 
 from tests.support.clients.agui_client import VERSIONS
 from tests.support.clients.guests import ending
@@ -45,21 +43,25 @@ pytestmark = pytest.mark.services
 
 async def test_a_command_that_is_carried_out_again_or_late_changes_nothing(one: Process) -> None:
     await one.store.ping()
-    database, claim, contact = one.store._database, Claim("r", "a", "p", {}).to_json(), one.store._contact.now
+    database, claim, contact = one.store._database, Claim("r", "a", "p", {}), one.store._contact.now
     claimed = await database.claim(THREAD, "token", claim, contact)
     assert isinstance(claimed, Claimed)
     assert await database.claim(THREAD, "token", claim, contact) == claimed
     own = Own(THREAD, claimed.fence, "token", claim)
     first, second = (Entry(own.fence, number, kind, 1, b"") for number, kind in ((1, "snapshot"), (2, "more")))
     for entry in (first, second, second, first):
-        assert (await database.append(own, "running", entry, 0)).answer == "ok"
+        assert (await database.append([Append(own, "running", entry, 0)]))[0].answer == "ok"
     assert [entry.number for entry in await database.entries(THREAD, own.fence, 0)] == [1, 2]
-    assert [await database.end(own, b"first"), await database.end(own, b"late")] == [True, True]
+    assert [await database.release(own, _end("first")), await database.release(own, _end("late"))] == [True, True]
     await database.claim(THREAD, "token", claim, contact)
     await database.claim(THREAD, "sent before an outage", claim, b"another")
-    assert (await database.append(own, "running", second, 2)).answer == "taken"
+    assert (await database.append([Append(own, "running", second, 2)]))[0].answer == "taken"
     await database.request_cancel(THREAD, own.fence, "p")
-    assert ((await database.lease_of(THREAD)).state, await database.last(THREAD)) == ("free", b"first")
+    assert ((await database.lease_of(THREAD)).state, await database.last(THREAD)) == ("free", _end("first"))
+
+
+def _end(run_id: str) -> RunEnd:
+    return RunEnd(LastRun(run_id, datetime(2026, 1, 1, tzinfo=UTC), Finished(), False, False, 1))
 
 
 @pytest.mark.parametrize("is_emptied", [False, True])
@@ -249,7 +251,7 @@ async def test_a_run_that_was_claimed_and_never_began_is_active_until_it_counts_
     of a process get its own runs when they begin."""
     await one.store.ping()
     database, claim = one.store._database, Claim("never", "chat", one.store._owner, {})
-    assert isinstance(await database.claim(THREAD, "token", claim.to_json(), one.store._contact.now), Claimed)
+    assert isinstance(await database.claim(THREAD, "token", claim, one.store._contact.now), Claimed)
     feed = await one.store.started(THREAD)
     active = await one.store.active(THREAD)
     assert active is not None

@@ -14,12 +14,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.connect import Intake, Local, connect, run, watch
 from langgraph_agui.connect.local.store.active_run import LastRun, OwnedRun, ThreadKey
-from langgraph_agui.connect.local.store.redis.keys import (
-    EMPTIED,
-    Claim,
-    Keys,
-    contact_key,
-)
+from langgraph_agui.connect.local.store.records import Claim
+from langgraph_agui.connect.local.store.redis.keys import EMPTIED, Keys, contact_key
 from langgraph_agui.connect.local.store.redis.scripts import CLAIM
 from langgraph_agui.connect.testing import Pause
 from redis import Redis as SyncRedis

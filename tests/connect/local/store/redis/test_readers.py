@@ -11,10 +11,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.config import get_stream_writer
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.connect.events.event_log import MOST
-from langgraph_agui.connect.local.store.redis.followed_run import FollowedRun
-from langgraph_agui.connect.local.store.redis.keys import (
-    Keys,
-)
+from langgraph_agui.connect.local.store.followed_run import FollowedRun
+from langgraph_agui.connect.local.store.redis.keys import Keys
 from langgraph_agui.connect.testing import Pause
 
 from tests.support.clients.listening import Listener, held, turns, until
@@ -197,10 +195,10 @@ async def _without_a_message(one: Process, other: Process) -> None:
     for number, point in enumerate(points):
         await point.reached.wait()
         if number == 1:  # the channel stays subscribed, by the feed
-            await other.store._subscriber.unsubscribe(Keys(THREAD).channel, followed._take)
+            await other.store._database.unsubscribe(THREAD, followed._take)
         elif number == 2:
             await awaited(lambda: _has_text(other, run.number, "Step 2."))
-            await other.store._subscriber.subscribe(Keys(THREAD).channel, followed._take)
+            await other.store._database.subscribe(THREAD, followed._take)
         point.open.set()
     assert held((await there.end()).view) == held((await here.end()).view)
     assert (there.listener.kinds.count("RUN_STARTED"), feed is None) == (1, False)

@@ -18,15 +18,10 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.connect import Local, connect
 from langgraph_agui.connect.errors import RunConflictError, StoreUnavailableError
 from langgraph_agui.connect.local.run.runs import Runs
-from langgraph_agui.connect.local.store.redis import RedisRunStore, publisher
-from langgraph_agui.connect.local.store.redis.keys import (
-    FORMAT,
-    OUTCOMES,
-    SNAPSHOT,
-    Claim,
-    Entry,
-    Keys,
-)
+from langgraph_agui.connect.local.store import publisher
+from langgraph_agui.connect.local.store.records import FORMAT, OUTCOMES, SNAPSHOT, Claim, Entry
+from langgraph_agui.connect.local.store.redis import RedisRunStore
+from langgraph_agui.connect.local.store.redis.keys import Keys, news_of
 from langgraph_agui.connect.testing import Pause
 from redis.asyncio import Redis
 from redis.asyncio.client import PubSub
@@ -110,8 +105,8 @@ async def test_what_redis_keeps_of_a_run_is_bounded_at_any_moment_and_expires(on
 async def _entries_to_the_end(published: PubSub) -> AsyncIterator[Entry]:
     """The entries of a run."""
     async for message in published.listen():
-        entry = Entry.of_message(message["data"]) if message["type"] == "message" else None
-        if entry is not None and entry.number:
+        entry = news_of(message["data"]) if message["type"] == "message" else None
+        if isinstance(entry, Entry):
             yield entry
             if entry.kind in OUTCOMES:
                 return

@@ -1,7 +1,8 @@
-"""The queued inputs of a thread, of all processes, one after the other: `RedisTurn`.
+"""The queued inputs of a thread, of all processes, one after the other: `TicketTurn`.
 
-From the moment it comes, each input has a ticket in a line in Redis. The first ticket has the turn. A ticket is valid
-for one lease and is renewed after a third of it, so a process that is lost delays the others for one lease at most.
+From the moment it comes, each input has a ticket in a line in the run database. The first ticket has the turn. A ticket
+is valid for one lease and is renewed after a third of it, so a process that is lost delays the others for one lease at
+most.
 """
 
 from __future__ import annotations
@@ -11,19 +12,17 @@ from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from uuid import uuid4
 
-from ....errors import StoreUnavailableError
-from ..active_run import ThreadKey
-from .database import Database
-from .keys import TURN, Keys
-from .subscriber import Subscriber
+from ...errors import StoreUnavailableError
+from .active_run import ThreadKey
+from .records import Entry
+from .run_database import News, RunDatabase
 
 
-class RedisTurn:
+class TicketTurn:
     """The turn on one thread; see `Turn`."""
 
-    def __init__(self, database: Database, subscriber: Subscriber, thread: ThreadKey) -> None:
+    def __init__(self, database: RunDatabase, thread: ThreadKey) -> None:
         self._database = database
-        self._subscriber = subscriber
         self._thread = thread
 
     async def is_taken(self) -> bool:
@@ -40,7 +39,7 @@ class RedisTurn:
 
     async def news(self) -> None:
         """Waits until the turn has passed on, or may have."""
-        async with _TurnMessages(self._subscriber, self._thread) as messages:
+        async with _TurnMessages(self._database, self._thread) as messages:
             await messages.next(self._database.lease / 3)
 
     @asynccontextmanager
@@ -49,7 +48,7 @@ class RedisTurn:
         try:
             if not await self._database.turn(self._thread, ticket, closes=closes):
                 has_waited = True
-                async with _TurnMessages(self._subscriber, self._thread) as messages:
+                async with _TurnMessages(self._database, self._thread) as messages:
                     while not await self._database.turn(self._thread, ticket, closes=closes):
                         await messages.next(self._database.lease / 3)
             renewing = asyncio.get_running_loop().create_task(self._renew(ticket, closes=closes))
@@ -70,20 +69,20 @@ class RedisTurn:
 
 
 class _TurnMessages:
-    """The messages of a thread's channel which say that the turn has passed on."""
+    """The notifications of a thread which say that the turn has passed on."""
 
-    def __init__(self, subscriber: Subscriber, thread: ThreadKey) -> None:
-        self._subscriber = subscriber
-        self._channel = Keys(thread).channel
+    def __init__(self, database: RunDatabase, thread: ThreadKey) -> None:
+        self._database = database
+        self._thread = thread
         self._news = asyncio.Event()
 
     async def __aenter__(self) -> _TurnMessages:
-        await self._subscriber.subscribe(self._channel, self._take)
+        await self._database.subscribe(self._thread, self._take)
         self._news.clear()  # the caller asks for the turn after this anyway
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._subscriber.unsubscribe(self._channel, self._take)
+        await self._database.unsubscribe(self._thread, self._take)
 
     async def next(self, seconds: float) -> None:
         """Waits for the next one, so many seconds at most."""
@@ -92,6 +91,6 @@ class _TurnMessages:
                 await self._news.wait()
         self._news.clear()
 
-    def _take(self, message: bytes | None) -> None:
-        if message is None or message.startswith(TURN.encode()):
+    def _take(self, news: News | Entry | None) -> None:
+        if news is None or (isinstance(news, News) and news.kind == "turn"):
             self._news.set()

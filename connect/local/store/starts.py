@@ -1,10 +1,10 @@
 """The runs that start on threads in other processes, for the feeds of this one: `Starts`.
 
-A claim is published on the thread's channel, and once more by an owner whose lease had expired and who still has the
-thread. When messages may have been lost, the active run is looked up. A run that the feeds have had already is skipped;
-one that counted as lost and came back is another object.
+A claim is notified, and once more by an owner whose lease had expired and who still has the thread. When notifications
+may have been lost, the active run is looked up. A run that the feeds have had already is skipped; one that counted as
+lost and came back is another object.
 
-Messages of a channel arrive in the order in which they were published. So once a mark has arrived (`catch_up`), a feed
+Notifications arrive in the order in which they were sent. So once a mark has arrived (`catch_up`), a feed
 has all runs that started before it.
 """
 
@@ -17,12 +17,11 @@ from typing import Any
 from uuid import uuid4
 from weakref import WeakSet, ref
 
-from ....errors import StoreUnavailableError
-from ..active_run import ActiveRun, ThreadKey
-from ..feed import Feed
-from .database import Database
-from .keys import BACK, MARK, STARTED, TURN, Claim, Entry, Keys
-from .subscriber import Subscriber
+from ...errors import StoreUnavailableError
+from .active_run import ActiveRun, ThreadKey
+from .feed import Feed
+from .records import Claim, Entry
+from .run_database import News, RunDatabase, Take
 
 _MOST_UNUSED = 64
 """How many threads without feeds stay subscribed; more, if even more threads have feeds."""
@@ -32,18 +31,16 @@ Found = Callable[[ThreadKey, int, Claim], ActiveRun | None]
 
 
 class Starts:
-    """The feeds of all threads. `database`: for marks, and how often feeds look again. `find`: the run of a
+    """The feeds of all threads. `database`: notifies. `find`: the run of a
     claim. `look`: the active run of a thread."""
 
     def __init__(
         self,
-        database: Database,
-        subscriber: Subscriber,
+        database: RunDatabase,
         find: Found,
         look: Callable[[ThreadKey], Awaitable[ActiveRun | None]],
     ) -> None:
         self._database = database
-        self._subscriber = subscriber
         self._find = find
         self._look = look
         self._threads: dict[ThreadKey, _Thread] = {}
@@ -59,8 +56,8 @@ class Starts:
         return feed
 
     async def _subscribe(self, thread: ThreadKey, known: _Thread) -> None:
-        known.take = lambda message: self._take(thread, known, message)
-        await self._subscriber.subscribe(Keys(thread).channel, known.take)
+        known.take = lambda news: self._take(thread, known, news)
+        await self._database.subscribe(thread, known.take)
         await self._sweep()
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
@@ -101,38 +98,37 @@ class Starts:
         for task in self._tasks:
             task.cancel()
 
-    def _take(self, thread: ThreadKey, known: _Thread, message: bytes | None) -> None:
-        if message is None:
+    def _take(self, thread: ThreadKey, known: _Thread, news: News | Entry | None) -> None:
+        if news is None:
             self._begin(self._start_active(thread))
             known.wake()
-        elif message.startswith((STARTED.encode(), BACK.encode())):
-            entry = Entry.of_message(message)
-            if entry.fence >= known.number and (run := self._find(thread, entry.fence, Claim.from_json(entry.frames))):
-                self.start(thread, entry.fence, run)
-        elif message.startswith(TURN.encode()):
+        elif isinstance(news, Entry):
+            return
+        elif news.claim is not None:
+            if news.fence >= known.number and (run := self._find(thread, news.fence, news.claim)):
+                self.start(thread, news.fence, run)
+        elif news.kind == "turn":
             known.wake()
-        elif message.startswith(MARK.encode()):
-            mark = Entry.of_message(message).frames.decode()
-            if mark in known.marks:
-                known.marks[mark].set()
+        elif news.mark in known.marks:
+            known.marks[news.mark].set()
 
     async def _start_active(self, thread: ThreadKey) -> None:
-        """The active run of a thread reaches the feeds, if its message was lost."""
+        """The active run of a thread reaches the feeds, if its notification was lost."""
         try:
             run = await self._look(thread)
         except StoreUnavailableError:
-            return  # the channel is subscribed again when Redis answers
+            return  # it is subscribed again when the database answers
         if run is not None and run.is_readable:
             self.start(thread, run.number, run)
 
     async def _sweep(self) -> None:
-        """Unsubscribes the channels of threads without feeds, when there are many."""
+        """Unsubscribes threads without feeds, when there are many."""
         unused = [(thread, known) for thread, known in self._threads.items() if not known.feeds]
         if len(unused) > max(_MOST_UNUSED, len(self._threads) // 2):
             for thread, known in unused:
                 if not known.feeds and self._threads.get(thread) is known and known.take is not None:
                     del self._threads[thread]
-                    await self._subscriber.unsubscribe(Keys(thread).channel, known.take)
+                    await self._database.unsubscribe(thread, known.take)
 
 
 class _Thread:
@@ -142,9 +138,9 @@ class _Thread:
         """That of the last run that the feeds have."""
         self.run: Callable[[], ActiveRun | None] = lambda: None
         """Gives that run, or None once nobody reads it any more."""
-        self.take: Callable[[bytes | None], None] | None = None
+        self.take: Take | None = None
         self.subscribed: asyncio.Task[None] | None = None
-        """Ends when the channel is subscribed, or Redis did not answer in time."""
+        """Ends when the thread is subscribed, or the database did not answer in time."""
         self.marks: dict[str, asyncio.Event] = {}
         """The marks that have not arrived yet."""
 

@@ -1,7 +1,7 @@
 """A run of another process: `FollowedRun`, for all its readers in this one.
 
-It has a view and an event log of its own. One task keeps both up to date with the run's log in Redis, as long as there
-are readers, or callers that wait for the run. What the task does with an entry of the log:
+It has a view and an event log of its own. One task keeps both up to date with the run's log in the run database, as
+long as there are readers, or callers that wait for the run. What the task does with an entry of the log:
 
 | entry | number | what happens |
 |---|---|---|
@@ -11,7 +11,7 @@ are readers, or callers that wait for the run. What the task does with an entry 
 | a snapshot | any other | the view begins anew with it: readers get the events that take them there |
 | the next events | not the next | the log is read from the first missing entry on |
 
-When nothing has come for a while, the log is read once more, and then the lease of the thread (`database.Lease`):
+When nothing has come for a while, the log is read once more, and then the lease of the thread (`run_database.Lease`):
 
 | the lease | what happens |
 |---|---|
@@ -19,16 +19,16 @@ When nothing has come for a while, the log is read once more, and then the lease
 | is the run's, and lost | the owner is lost: what is open is closed, and `RUN_ERROR` ends the run (`is_lost`) |
 | is not the run's, for less than half a lease | it is waited on: the run's last entry is on the way |
 | is not the run's, for longer | the owner is lost |
-| can't be read | it is waited on: Redis does not answer |
+| can't be read | it is waited on: the database does not answer |
 
-An owner that counts as lost may come back, since it was frozen, or Redis did not answer it. Then its run gets a new
-`FollowedRun`.
+An owner that counts as lost may come back, since it was frozen, or the database did not answer it. Then its run gets a
+new `FollowedRun`.
 
-A run of an unknown format (`keys.FORMAT`) is read from its checkpoint. Here it can be cancelled and waited for, until
-its lease is over; a reader gets `RUN_ERROR` at once.
+A run of an unknown format (`records.FORMAT`) is read from its checkpoint. Here it can be cancelled and waited for,
+until its lease is over; a reader gets `RUN_ERROR` at once.
 
-A run that needs readers is stopped when no process has any. So a reader gets no event before Redis knows that this
-process has readers.
+A run that needs readers is stopped when no process has any. So a reader gets no event before the database knows that
+this process has readers.
 """
 
 from __future__ import annotations
@@ -40,17 +40,16 @@ from collections.abc import AsyncGenerator, Generator
 from contextlib import aclosing, contextmanager, suppress
 from typing import Final, cast
 
-from .....translator import PROTOCOL_VERSION, ClientView, error_event, events
-from ....access import Metadata
-from ....errors import StoreUnavailableError, log_context
-from ....events.encoded import Batch, EncodedEvent
-from ....events.event_log import EventLog
-from ....events.readers import Reader
-from ....run_outcome import UNFINISHED
-from ..active_run import CANCEL_WAIT, RunStatus, ThreadKey
-from .database import Database
-from .keys import OUTCOMES, SNAPSHOT, Claim, Entry, Keys
-from .subscriber import Subscriber
+from ....translator import PROTOCOL_VERSION, ClientView, error_event, events
+from ...access import Metadata
+from ...errors import StoreUnavailableError, log_context
+from ...events.encoded import Batch, EncodedEvent
+from ...events.event_log import EventLog
+from ...events.readers import Reader
+from ...run_outcome import UNFINISHED
+from .active_run import CANCEL_WAIT, RunStatus, ThreadKey
+from .records import OUTCOMES, SNAPSHOT, Claim, Entry
+from .run_database import News, RunDatabase
 
 _MOST: Final = 1_000
 """Messages that are kept until the task has a turn. With more of them, the log is read instead."""
@@ -63,9 +62,7 @@ _log = logging.getLogger(__name__)
 class FollowedRun:
     """A run of another process, or one of this process that has ended; see `ActiveRun`."""
 
-    def __init__(
-        self, database: Database, subscriber: Subscriber, thread: ThreadKey, number: int, claim: Claim
-    ) -> None:
+    def __init__(self, database: RunDatabase, thread: ThreadKey, number: int, claim: Claim) -> None:
         self.number = number
         self.thread_id = thread.thread_id
         self.run_id = claim.run_id
@@ -78,7 +75,6 @@ class FollowedRun:
         self.is_readable = claim.is_readable
         self._claim = claim
         self._database = database
-        self._subscriber = subscriber
         self._thread = thread
         self._news = asyncio.Event()
         self._view = ClientView(version=PROTOCOL_VERSION)
@@ -97,9 +93,10 @@ class FollowedRun:
         self._grace = database.lease / 2
         self._has_view, self._over = asyncio.Event(), asyncio.Event()
         self._is_noted = asyncio.Event()
-        """Whether Redis knows that there are readers here, of a run that needs readers; also set when it is over."""
+        """Whether the database knows that there are readers here, of a run that needs readers; also set when it is
+        over."""
         self._noted_until: float | None = None
-        """When Redis has to be notified again; None: Redis has no note of readers here."""
+        """When that has to be noted again; None: the database has no note of readers here."""
         self._users = self._readers = 0
         self._task: asyncio.Task[None] | None = None
         if not self.is_readable:
@@ -180,26 +177,24 @@ class FollowedRun:
 
     # --- what comes -----------------------------------------------------------------------------------------------
 
-    def _take(self, message: bytes | None) -> None:
-        """A message of the thread's channel; None: some may have been lost."""
-        if message is None:
+    def _take(self, news: News | Entry | None) -> None:
+        """A notification of the thread; None: some may have been lost."""
+        if news is None:
             self._is_behind = True
         else:
-            if not self.is_readable:
+            if not self.is_readable or not isinstance(news, Entry):
                 return
-            entry = Entry.of_message(message)
-            if entry.fence != self.number or entry.number <= self._number:
+            if news.fence != self.number or news.number <= self._number:
                 return
-            self._entries.append(entry)
+            self._entries.append(news)
             if len(self._entries) > _MOST:
                 self._entries.clear()
                 self._is_behind = True
         self._news.set()
 
     async def _follow(self) -> None:
-        channel = Keys(self._thread).channel
         try:
-            await self._subscriber.subscribe(channel, self._take)
+            await self._database.subscribe(self._thread, self._take)
             self._is_behind = True
             while not self._over.is_set():
                 self._news.clear()  # first: what comes from now on causes another turn
@@ -218,10 +213,10 @@ class FollowedRun:
             _log.exception("The run could not be followed any more (%s).", self.label)
             self._lose()
         finally:
-            await self._subscriber.unsubscribe(channel, self._take)
+            await self._database.unsubscribe(self._thread, self._take)
 
     async def _note_readers(self) -> None:
-        """Notes in Redis, for the owner, whether there are readers here."""
+        """Notes in the database, for the owner, whether there are readers here."""
         now, until = asyncio.get_running_loop().time(), self._noted_until
         has_readers = self._readers > 0
         if has_readers and self._is_noted.is_set() and until is not None and now < until:
@@ -243,7 +238,8 @@ class FollowedRun:
         return self._news.is_set()
 
     async def _read_log(self) -> None:
-        """Applies the log's entries that are not in the view. If Redis does not answer, the next check reads them."""
+        """Applies the log's entries that are not in the view. If the database does not answer, the next check reads
+        them."""
         self._is_behind = False
         self._entries.clear()  # the log has them too
         if not self.is_readable:

@@ -1,17 +1,18 @@
 """Renews the leases of this process, even while its event loop is blocked: `Renewals`; one lease is a `HeldLease`.
 
 A publisher renews the lease of its run with each entry, and after a third of a lease. When a synchronous call blocks
-the event loop it can't; then a thread renews the lease, with an event loop and a connection to Redis of its own.
+the event loop it can't; then a thread renews the lease, with an event loop and connections to the run database of its
+own.
 
 | the process | its leases |
 |---|---|
 | has a blocked event loop | are renewed by the thread, for `blocked` seconds at most |
 | is frozen | run out |
-| gets no answer from Redis | run out, and its runs continue |
+| gets no answer from the database | run out, and its runs continue |
 
 After a process was frozen, or blocked for too long, its leases may have expired, and other runs may have the threads.
-The first turn of the event loop notices that, and blocks until Redis has answered: otherwise the graph would write
-meanwhile. A run that has lost its thread is stopped, and so is a run about which Redis does not answer.
+The first turn of the event loop notices that, and blocks until the database has answered: otherwise the graph would
+write meanwhile. A run that has lost its thread is stopped, and so is a run about which it gets no answer.
 """
 
 from __future__ import annotations
@@ -25,9 +26,8 @@ from concurrent.futures import CancelledError
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
-from ....errors import StoreUnavailableError
-from .commands import Commands
-from .database import Database, Own
+from ...errors import StoreUnavailableError
+from .run_database import LeaseRenewer, Own
 
 _LOOKS: Final = 6
 """How often in a lease the thread looks at the leases, and the event loop shows that it runs."""
@@ -41,7 +41,7 @@ _FIRST_PAUSE: Final = 0.1
 """Seconds before the thread begins again, the first time."""
 TAKEN: Final = "The run lost its lease to another one of its thread, and is stopped"
 """Why a run is stopped, for the log."""
-_UNKNOWN: Final = "Its process stood still, and Redis does not say whether the run has its thread still: it is stopped"
+_UNKNOWN: Final = "Its process stood still, and it cannot be asked whether the run still has its thread: it is stopped"
 
 _log = logging.getLogger(__name__)
 
@@ -59,7 +59,7 @@ class HeldLease:
         self.own = own
         self.lose = lose
         self.is_taken = False
-        """Whether Redis said that another run has the thread."""
+        """Whether the database said that another run has the thread."""
         self.is_doubtful = False
         """Whether another run may have the thread."""
         self._seconds = seconds
@@ -82,21 +82,19 @@ class HeldLease:
 
 
 class _Running(NamedTuple):
-    """What the thread works with: its event loop, the database over its own connections, and the event that ends it."""
+    """What the thread works with: its event loop, what renews leases in it, and the event that ends it."""
 
     loop: asyncio.AbstractEventLoop
-    database: Database
+    renewer: LeaseRenewer
     stopped: asyncio.Event
 
 
 class Renewals:
-    """The leases of one store, and the thread that renews them, which begins with the first run. `connect`: makes the
-    thread's client; called in the thread. `process`: the id of this process. `lease`, `blocked`: seconds, as for
-    `RedisRunStore`."""
+    """The leases of one store, and the thread that renews them, which begins with the first run. `connect`: makes
+    what renews leases in the thread; called there. `lease`, `blocked`: seconds, as for `RedisRunStore`."""
 
-    def __init__(self, connect: Callable[[], Commands], process: str, lease: float, blocked: float) -> None:
+    def __init__(self, connect: Callable[[], LeaseRenewer], lease: float, blocked: float) -> None:
         self._connect = connect
-        self._process = process
         self._lease = lease
         self._blocked = blocked
         self._leases: set[HeldLease] = set()
@@ -136,8 +134,8 @@ class Renewals:
             self._timer = None
 
     def look(self, lease: HeldLease) -> None:
-        """Stops the run of a lease if it has lost its thread while this process stood still, or if Redis does not say.
-        Blocks the event loop until Redis has answered, for half a lease at most."""
+        """Stops the run of a lease if it has lost its thread while this process stood still, or if that can't be asked.
+        Blocks the event loop until the database has answered, for half a lease at most."""
         self._attend()
         if lease.is_doubtful:
             self._settle()
@@ -162,11 +160,11 @@ class Renewals:
         self._timer = self._loop.call_later(self._lease / _LOOKS, self._show_life)
 
     def _settle(self) -> None:
-        """Asks Redis about the doubtful leases, and stops the runs that do not have their threads any more."""
+        """Asks the database about the doubtful leases, and stops the runs that do not have their threads any more."""
         if not (doubtful := [lease for lease in self._held() if lease.is_doubtful]):
             return
         if self._has_begun.wait(self._lease / 2) and (running := self._running) is not None:
-            self._wait_for(running.loop, self._renew(running.database, doubtful))
+            self._wait_for(running.loop, self._renew(running.renewer, doubtful))
         for lease in doubtful:
             if lease.is_taken or lease.is_doubtful:
                 lease.lose(TAKEN if lease.is_taken else _UNKNOWN)
@@ -208,18 +206,18 @@ class Renewals:
                 pause = min(2 * pause, self._lease)
 
     async def _keep(self) -> None:
-        commands, renewing = self._connect(), None
+        renewer, renewing = self._connect(), None
         try:
-            database, stopped = Database(commands, self._lease, self._process), asyncio.Event()
-            self._running = _Running(asyncio.get_running_loop(), database, stopped)
+            stopped = asyncio.Event()
+            self._running = _Running(asyncio.get_running_loop(), renewer, stopped)
             self._has_begun.set()
             while not self._is_closed.is_set():
                 if self._loop is None or self._loop.is_closed():
                     return self._is_closed.set()  # nobody closed the store
                 if self._is_loop_alive():
-                    self._attend()  # even while Redis does not answer
+                    self._attend()  # even while the database does not answer
                     if renewing is None or renewing.done():
-                        renewing = asyncio.create_task(self._renew_due(database))
+                        renewing = asyncio.create_task(self._renew_due(renewer))
                 with suppress(TimeoutError):
                     async with asyncio.timeout(self._lease / _LOOKS):
                         await stopped.wait()
@@ -231,7 +229,7 @@ class Renewals:
             if renewing is not None:
                 renewing.cancel()
                 await asyncio.wait([renewing])
-            await commands.aclose()
+            await renewer.aclose()
 
     def _is_loop_alive(self) -> bool:
         """Whether the event loop of the runs has been blocked for less than `blocked` seconds."""
@@ -245,22 +243,22 @@ class Renewals:
         self._is_loop_known_alive = is_alive
         return is_alive
 
-    async def _renew_due(self, database: Database) -> None:
+    async def _renew_due(self, renewer: LeaseRenewer) -> None:
         due = [lease for lease in self._held() if lease.is_due()]
-        await self._renew(database, due)
+        await self._renew(renewer, due)
         for lease in due:
             if lease.is_taken and self._loop is not None:
                 with suppress(RuntimeError):  # it is closed
                     self._loop.call_soon_threadsafe(lease.lose, TAKEN)
 
-    async def _renew(self, database: Database, leases: list[HeldLease]) -> None:
-        """Renews these leases; stops at the first command that Redis does not answer."""
-        for lease in leases:
-            sent = clock()
-            try:
-                is_ours = await database.renew(lease.own)
-            except StoreUnavailableError:
-                return
+    async def _renew(self, renewer: LeaseRenewer, leases: list[HeldLease]) -> None:
+        """Renews these leases, if the database answers."""
+        sent = clock()
+        try:
+            answers = await renewer.renew([lease.own for lease in leases]) if leases else ()
+        except StoreUnavailableError:
+            return
+        for lease, is_ours in zip(leases, answers, strict=True):
             if is_ours:
                 lease.renewed(sent)
             else:

@@ -1,7 +1,7 @@
-"""Since when this process has been in contact with Redis, without a pause: kept in Redis, by `Contact`.
+"""Since when this process has been in contact with the run database, without a pause: kept there, by `Contact`.
 
 After a pause, owners may not have renewed their leases yet. So the process counts no run as lost, and claims no thread
-of one, until it has been in contact for half a lease again (`scripts`).
+of one, until it has been in contact for half a lease again (`run_database`).
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import asyncio
 from contextlib import suppress
 from typing import Final
 
-from ....errors import StoreUnavailableError
+from ...errors import StoreUnavailableError
 from .background import Background
-from .database import Database
+from .run_database import RunDatabase
 
-_TASK: Final = "contact with redis"
+_TASK: Final = "contact with the run database"
 _BEATS: Final = 12
 """In a lease."""
 _LONGEST: Final = 1.0
@@ -24,9 +24,9 @@ _LONGEST: Final = 1.0
 class Contact:
     """The contact of a process; `begin` it before anything is asked that depends on it."""
 
-    def __init__(self, database: Database, background: Background) -> None:
+    def __init__(self, database: RunDatabase, background: Background) -> None:
         self.now = b""
-        """As Redis had it last."""
+        """As the database had it last."""
         self._database = database
         self._background = background
         self._has_begun = False
@@ -39,7 +39,7 @@ class Contact:
             self._background.begin(_TASK, self._keep)
 
     async def keep(self, *, is_first: bool = False) -> None:
-        """Tells Redis that this process is in contact. Raises `StoreUnavailableError`."""
+        """Tells the database that this process is in contact. Raises `StoreUnavailableError`."""
         self.now = await self._database.keep_contact(is_first=is_first)
 
     async def _keep(self) -> None:

@@ -1,14 +1,15 @@
-"""The owner's side of a run: `Publisher`, one task that appends its events to a log in Redis and renews its lease.
+"""The owner's side of a run: `Publisher`, one task that appends its events to its log in the run database and renews
+its lease.
 
 The publisher reads the run as any reader does, from a snapshot on. Its next entry is a snapshot again when
 
 - the log has a gap;
 - the publisher is so far behind that the run's own event log has dropped its next events. So the size of that event log
-  bounds what is kept while Redis does not answer;
+  bounds what is kept while the database does not answer;
 - the log has become long: the snapshot replaces its entries. All events before the snapshot are appended first, so it
   is nothing new to readers elsewhere.
 
-| Redis answers | the publisher |
+| the database answers | the publisher |
 |---|---|
 | `ok` | continues |
 | `gap`: the log is empty, or without its last entries | continues with a snapshot |
@@ -19,11 +20,11 @@ The publisher reads the run as any reader does, from a snapshot on. Its next ent
 | nothing | repeats the command; the run continues |
 
 While the process stood still, or after a late answer to its claim, the lease may have expired, and another run may have
-the thread. So Redis is asked which run has the thread before the graph begins or continues (`renewals`), since the
-graph may then write a checkpoint.
+the thread. So the database is asked which run has the thread before the graph begins or continues (`renewals`), since
+the graph may then write a checkpoint.
 
-The end: Redis frees the thread first, then the run emits its last events. If Redis does not answer, the run emits them
-after `_LONGEST_WAIT` seconds, and the thread is freed when Redis answers again.
+The end: the thread is freed first, then the run emits its last events. If the database does not answer, the run emits
+them after `_LONGEST_WAIT` seconds, and the thread is freed when the database answers again.
 """
 
 from __future__ import annotations
@@ -32,23 +33,22 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import suppress
-from functools import partial
 from itertools import chain, repeat
 from typing import Final, TypeVar
 
-from .....translator import PROTOCOL_VERSION, Cancelled, Options
-from ....errors import StoreUnavailableError
-from ....events.encoded import Batch, EncodedEvent
-from ....events.readers import Reader
-from ....run_outcome import UNFINISHED
-from ..active_run import LastRun, OwnedRun
-from .commands import PAUSES
-from .database import Appended, Database, Own
-from .keys import MORE, OUTCOMES, SNAPSHOT, Entry, last_to_json
+from ....translator import PROTOCOL_VERSION, Cancelled, Options
+from ...errors import StoreUnavailableError
+from ...events.encoded import Batch, EncodedEvent
+from ...events.readers import Reader
+from ...run_outcome import UNFINISHED
+from .active_run import LastRun, OwnedRun
+from .background import PAUSES
+from .records import MORE, OUTCOMES, SNAPSHOT, Entry, RunEnd
 from .renewals import TAKEN, HeldLease, Renewals, clock
+from .run_database import Append, Appended, Own, RunDatabase
 
 _LONGEST_WAIT: Final = 1.0
-"""Seconds for which the end of a run is kept from readers in this process until Redis knows it."""
+"""Seconds for which the end of a run is kept from readers in this process until the database knows it."""
 _LOG_BYTES: Final = 64_000
 """Bytes of a log, or twice its snapshot, after which a new snapshot takes their place."""
 _FULL: Final = 256
@@ -63,17 +63,17 @@ _log = logging.getLogger(__name__)
 class Publisher:
     """Publishes one run of this process, from its claim on.
 
-    `sent`: when the claim was sent, by `clock`. `last`: how the thread's previous run ended, as stored. `window`:
+    `sent`: when the claim was sent, by `clock`. `last`: how the thread's previous run ended. `window`:
     seconds for which events are gathered. `renewals`: those of the process. `at_end`: called when it is done.
     """
 
     def __init__(
         self,
-        database: Database,
+        database: RunDatabase,
         own: Own,
         run: OwnedRun,
         sent: float,
-        last: bytes,
+        last: RunEnd | None,
         window: float,
         renewals: Renewals,
         at_end: Callable[[], None],
@@ -100,16 +100,17 @@ class Publisher:
         """The kind of the next entry."""
         self._bytes = self._snapshot_bytes = 0
         self._counts_from = 0.0
-        """When readers elsewhere have been counted again after an outage: their processes note them in Redis."""
+        """When readers elsewhere have been counted again after an outage: their processes note them in the database."""
         self._had_readers = False
         """Whether a run that needs readers has had any that have left, or that read in other processes."""
-        self._last_before, self._last = last, b""
+        self._last_before = last
+        self._last: RunEnd | None = None
         self._done: Callable[[], None] | None = None
         """What `release` gave."""
         self._has_ended = False
-        """Whether Redis knows that the run is over."""
+        """Whether the database knows that the run is over."""
         self._is_known = asyncio.Event()
-        """Set when Redis knows that, and when the publisher has ended."""
+        """Set when the database knows that, and when the publisher has ended."""
         self._is_over = self._is_lost = False
         self._woken = asyncio.Event()
         renewals.hold(self._lease)
@@ -125,7 +126,7 @@ class Publisher:
         return asyncio.sleep(0) if self._is_lost else None  # in which the run's task is cancelled
 
     async def wait_for_end(self, seconds: float) -> None:
-        """Waits until Redis knows that the run is over, so many seconds at most."""
+        """Waits until the database knows that the run is over, so many seconds at most."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._is_known.wait()
@@ -136,14 +137,14 @@ class Publisher:
         self.wake()
 
     @property
-    def last(self) -> bytes:
-        """How the thread's last run ended, as stored: the previous run, until this one is over."""
-        return (self._last if self.is_free else b"") or self._last_before
+    def last(self) -> RunEnd | None:
+        """How the thread's last run ended: the previous run, until this one is over."""
+        return (self._last if self.is_free else None) or self._last_before
 
     def release(self, last: LastRun | None, done: Callable[[], None]) -> None:
         """The run has ended; see `RunStore.release`."""
         if last is not None:  # without a checkpointer the log is all that is left of it
-            self._last = last_to_json(last, self._own.claim if last.run is not None else None, self.number)
+            self._last = RunEnd.of(last, self._own.claim)
         self._done = done
         self._renewals.leave(self._lease)
         if self._is_over:
@@ -254,16 +255,16 @@ class Publisher:
     async def _append(self, entry: Entry | None) -> None:
         """Appends an entry, and acts on the answer; None only renews the lease."""
         status = "free" if self._has_ended else self.run.status
-        append = partial(self._database.append, self._own, status, entry, self._number)
+        append = Append(self._own, status, entry, self._number)
 
         async def renewed() -> Appended:
             sent = clock()
-            appended = await append()
+            (appended,) = await self._database.append([append])
             if status != "free" and appended.answer != "taken":
                 self._lease.renewed(sent)
             return appended
 
-        had_readers = self._had_readers and not self.run.readers  # else Redis is asked again when the last one has left
+        had_readers = self._had_readers and not self.run.readers  # else it is asked again when the last one has left
         answer, is_cancelled, elsewhere = await self._answer(renewed)
         if answer == "taken":
             self._lose()
@@ -288,7 +289,7 @@ class Publisher:
 
     async def _end(self) -> None:
         """Frees the thread; then the run emits its last events."""
-        if not await self._answer(lambda: self._database.end(self._own, self._last)):
+        if not await self._answer(lambda: self._database.release(self._own, self._last)):
             self._lose()
         else:
             self._has_ended = True
@@ -326,8 +327,8 @@ class Publisher:
             await batches.aclose()
 
     async def _answer(self, ask: Callable[[], Awaitable[_Answer]]) -> _Answer:
-        """Repeats a command until Redis answers, and returns the answer. It is repeated soon enough for the lease to be
-        renewed, after an outage, before the run counts as lost."""
+        """Repeats a command until the database answers, and returns the answer. It is repeated soon enough for the
+        lease to be renewed, after an outage, before the run counts as lost."""
         for pause in chain(PAUSES, repeat(PAUSES[-1])):
             try:
                 return await ask()

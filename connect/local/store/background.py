@@ -2,7 +2,7 @@
 
 If a task raises, that is logged, and the task begins again after a pause that grows. Until the task says that it works
 again, the store counts as unavailable: a new run would wait for it in vain. A task handles the failures that it
-expects, such as that Redis does not answer, itself.
+expects, such as that the database does not answer, itself.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from collections.abc import Awaitable, Callable
 from itertools import chain, repeat
 from typing import Final
 
-from .commands import PAUSES
-
+PAUSES: Final = (0.05, 0.1, 0.2, 0.5, 1.0)
+"""Seconds before each further try of what has to succeed; the last one is that of all others."""
 _LONGEST: Final = 5.0
 """Seconds between two tries of a task that keeps raising, at most."""
 

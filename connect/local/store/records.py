@@ -1,0 +1,153 @@
+"""What a run database keeps of runs, as values, and the JSON in which several implementations store them. No I/O.
+
+- `Claim`: a run, as its owner describes it to other processes.
+- `Entry`: some events of a run, in its log.
+- `RunEnd`: how the last run of a thread ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final
+from urllib.parse import quote
+
+import orjson
+
+from ....translator import Cancelled, Ending, Failed, Finished
+from .active_run import LastRun
+
+FORMAT: Final = 1
+"""The format of logs and of how runs ended. It rises with what an earlier version cannot read; the claim of a run has
+that of its log, and the other fields of a claim are the same in all formats."""
+SNAPSHOT: Final = "snapshot"
+MORE: Final = "more"
+OUTCOMES: Final = frozenset({"finished", "interrupted", "failed", "cancelled"})
+"""The kinds of a log's last entry: how the run ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A run as its owner describes it to other processes.
+
+    - `run_id`, `agent`, `metadata`: see `ActiveRun`; the agent as log lines name it.
+    - `owner`: the process.
+    - `needs_readers`: whether the run is stopped when no process has readers of it.
+    - `format`: that of the run's log.
+    """
+
+    run_id: str
+    agent: str
+    owner: str
+    metadata: Mapping[str, Any]
+    needs_readers: bool = False
+    format: int = FORMAT
+
+    def to_json(self) -> bytes:
+        """As it is stored."""
+        return orjson.dumps(
+            {
+                "run": self.run_id,
+                "agent": self.agent,
+                "owner": self.owner,
+                "metadata": dict(self.metadata),
+                "needs_readers": self.needs_readers,
+                "format": self.format,
+            }
+        )
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether the run's log can be read by this version."""
+        return self.format == FORMAT
+
+    @classmethod
+    def from_json(cls, stored: bytes) -> Claim:
+        """What `to_json` has written."""
+        fields = orjson.loads(stored)
+        needs_readers = bool(fields.get("needs_readers"))
+        return cls(
+            fields["run"], fields["agent"], fields["owner"], fields["metadata"], needs_readers, fields.get("format", 0)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry of a run's log.
+
+    - `fence`, `number`: the run, and the position in its log, from 1 on.
+    - `kind`: `SNAPSHOT` (the events bring a client that has nothing to where the run is), `MORE` (the next events), or
+      one of `OUTCOMES` (the last ones).
+    - `at`: how many events of the run there are up to it, as in `Offset.event`.
+    - `frames`: the events as SSE frames, one after the other.
+    """
+
+    fence: int
+    number: int
+    kind: str
+    at: int
+    frames: bytes
+
+    @property
+    def events(self) -> list[tuple[dict[str, Any], bytes]]:
+        """The events, each with its frame."""
+        parts = self.frames.split(b"\n\n")[:-1]
+        return [(orjson.loads(part[len(b"data: ") :]), part + b"\n\n") for part in parts]
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnd:
+    """How a run ended. `last`: without the run itself. `claim`: that of a run whose log is all that is left of it."""
+
+    last: LastRun
+    claim: Claim | None = None
+
+    @classmethod
+    def of(cls, last: LastRun, claim: Claim) -> RunEnd:
+        """The end of a run with this claim."""
+        return cls(last) if last.run is None else cls(replace(last, run=None), claim)
+
+    def to_json(self) -> bytes:
+        """As it is stored."""
+        last, ending = self.last, self.last.ending
+        error = {"error": ending.error} if isinstance(ending, Failed) else {}
+        return orjson.dumps(
+            {
+                "format": FORMAT,
+                "run": last.run_id,
+                "started_at": last.started_at.isoformat(),
+                "ending": {"type": type(ending).__name__, **error},
+                "interrupted": last.is_interrupted,
+                "breakpoint": last.is_at_breakpoint,
+                "waiting_messages": list(last.waiting_messages),
+                "fence": last.number,
+                "claim": None if self.claim is None else self.claim.to_json().decode(),
+            }
+        )
+
+    @classmethod
+    def from_json(cls, stored: bytes) -> RunEnd | None:
+        """What `to_json` has written. None for an unknown format: then only the checkpoint says how the run ended."""
+        fields = orjson.loads(stored)
+        if fields.get("format") != FORMAT:
+            return None
+        name = fields["ending"]["type"]
+        ending: Ending = Finished() if name == "Finished" else Cancelled()
+        if name == "Failed":
+            ending = Failed(fields["ending"]["error"])
+        last = LastRun(
+            fields["run"],
+            datetime.fromisoformat(fields["started_at"]),
+            ending,
+            fields["interrupted"],
+            fields["breakpoint"],
+            fields["fence"],
+            tuple(fields.get("waiting_messages", ())),
+        )
+        return cls(last, None if fields["claim"] is None else Claim.from_json(fields["claim"].encode()))
+
+
+def quoted(text: str) -> str:
+    """A text without anything that has a meaning in a key. Ids may have lone surrogates."""
+    return quote(text, safe="", errors="surrogatepass")
