@@ -156,7 +156,7 @@ async def test_no_message_leaves_a_watcher_while_a_run_begins_that_was_started_w
         await watchers.count(1)
         saver.answers.clear()
         if starter == "start":
-            began = asyncio.ensure_future(runs.start(graph, HELLO, on("t"), run_id="next"))
+            began: asyncio.Future[Any] = asyncio.ensure_future(runs.start(graph, HELLO, on("t"), run_id="next"))
         else:
             page.messages = older if starter == "an older conversation" else []
             began = asyncio.ensure_future(page.says("three", "new", runId="next"))
