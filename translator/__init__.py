@@ -2,10 +2,10 @@
 
 - `translate`, `translate_sse`: take an asynchronous stream of parts, and yield models or SSE frames. Most applications
   need nothing else.
-- `Translator`: the state machine inside these functions, which is fed part by part. An `Ending` describes how a run
+- `Translator`: the state machine inside these functions. It takes one part at a time. An `Ending` describes how a run
   ended. `Options` determines what is emitted, and how.
-- `ClientView`: a client's messages and state after a series of events. `OpenItems`: the items that a stream has opened
-  and not closed.
+- `ClientView`: a client's messages and state after it has received a series of events. `OpenItems`: the items that a
+  stream has opened and not yet closed.
 - `to_agui_messages`, `to_langchain_messages`, `message_ids`, `unanswered_calls`: the messages of a thread.
 - `client_contents`: the messages and the state of a thread, as a client has them.
 - `events`: functions that make AG-UI events as wire dicts. `encode`, `to_model` and `for_client_version` convert these

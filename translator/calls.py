@@ -15,9 +15,9 @@ Rules:
    a call is emitted under another id. The new id combines the id of the message with the original id of the call
    (`ids.repeated_call_id`).
 3. A result that belongs to the run itself answers the call whose id it names. If that call was not emitted (rule 2),
-   neither is the result, because the client would place it after the wrong message. The next snapshot adds both. A
-   result that belongs to a subagent answers the latest call with that id that the subagent made, in this run or in the
-   run that suspended the subagent. If no such call exists, the result is not emitted.
+   the result is not emitted either, because the client would place it after the wrong message. The next snapshot adds
+   both. A result that belongs to a subagent answers the latest call with that id that the subagent made. If the
+   subagent was suspended, that call may be from an earlier run. If there is no such call, the result is not emitted.
 """
 
 from __future__ import annotations
@@ -37,11 +37,10 @@ class Calls:
         self._repeated: set[str] = set()
         """The ids of calls made by the run itself that were not emitted because the id was taken."""
         self._emitted: dict[tuple[str, str], str] = {}
-        """For each subagent and each call id, the id under which the subagent's latest call with that call id was
-        emitted."""
+        """The emitted id of the latest call, as a mapping from the subagent and the original id of the call."""
         self._dropped: dict[str, str | None] = {}
-        """For each call that a snapshot made the client drop, its owner, as a mapping from the emitted id to the
-        `subagentRunId` of the call's events, or to None."""
+        """The calls that snapshots have made the client drop, as a mapping from the emitted id to the `subagentRunId`
+        in the call's events (None if they had none)."""
 
     def emit(self, call_id: str, message_id: str, owner: Owner) -> str | None:
         """Chooses and records the id under which a call in this message is emitted. Returns None if the call must not

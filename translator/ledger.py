@@ -1,4 +1,4 @@
-"""Records what several packages need to know about the messages of one run: `Ledger`. This module emits no events.
+"""Records the facts about the messages of one run that several packages need: `Ledger`. This module emits no events.
 
 A `Record` represents one message: the answer of a model call, the result of a tool, or an activity of a node. A model
 call can also emit *companions* of its answer: reasoning, media, and results of tools that the provider runs. Each
@@ -14,13 +14,13 @@ Rules:
 4. An emitted message is *pending* until the next `values` of the root graph, which show whether the message is stored.
    This also applies to the messages of model calls inside a tool, whether the root graph or a subagent called the tool.
 5. A message is *kept* instead of pending if it stays with the client although no checkpoint of the root graph will
-   contain it. This applies to messages of subagents, to activities that nodes and tools write, to the client's copy of
-   a stored message that cannot be read, and to messages that the client cannot be made to drop. While an interrupt is
-   pending, it also applies to messages of the superstep that waits. Messages that the option `unsaved` keeps become
-   kept messages at the next `values`; with `unsaved="run"`, they become pending again when the run ends. The ledger
-   remembers kept messages until the run ends.
-6. When a superstep of the root graph has ended, the ledger forgets the pending messages that have ended. By then, the
-   client either has them in their stored form or has dropped them. A message that is still streaming stays pending, and
+   contain it. Kept messages are the messages of subagents, the activities that nodes and tools write, the client's
+   copies of stored messages that cannot be read, and messages that the client cannot be made to drop. While an
+   interrupt is pending, the messages of the current superstep are kept too. If the option `unsaved` keeps a message,
+   the message becomes a kept message at the next `values`. With `unsaved="run"`, it becomes pending again when the run
+   ends. The ledger remembers kept messages until the run ends.
+6. When a superstep of the root graph has ended, the ledger forgets those pending messages that have ended, because the
+   client by now either has their stored form or has dropped them. A message that is still streaming stays pending, and
    so do its companions.
 7. This module does not record which messages are open at the client, because the view does.
 
@@ -70,8 +70,8 @@ class Record:
     def __init__(self, owner: Owner = RUN, model_call: object = None, main: Record | None = None) -> None:
         self.owner = owner
         self.model_call = model_call
-        """The model call that produces the message. None once that call has ended, and for messages without a model
-        call."""
+        """The model call that produces the message. None once that model call has ended, and for messages that no model
+        call produces."""
         self.main = self if main is None else main
         """For a companion, the record of the answer that it belongs to. For any other message, the record itself."""
         self.companions: tuple[Record, ...] = ()
@@ -131,14 +131,14 @@ class Ledger:
         self.latest: dict[Any, Record] = {}
         """For each chunk id, the record of the message that the next chunk with that id may continue."""
         self._dropped: dict[str, str | None] = {}
-        """For each message that a snapshot made the client drop, its owner, as a mapping from the message id to the
-        `subagentRunId` of the message's events, or to None."""
+        """The messages that snapshots have made the client drop, as a mapping from the message id to the
+        `subagentRunId` in the message's events (None if they had none)."""
         self._stored: dict[str, Event] = {}
-        """For each id, the stored message that was last compared with the client's copy. An entry is removed when an
-        event is emitted under its id."""
+        """For each id, the stored message that was last compared with the client's copy. If an event is emitted under
+        the id, its entry is removed."""
         self._read: set[str] = set()
         """The ids of the messages in the last checkpoint that was read during the current superstep; empty if no
-        checkpoint was read in it."""
+        checkpoint was read."""
         self._brought: set[str] = set()
         """The ids of messages that checkpoints have added to the client's messages during the current superstep."""
         self._unsaved: set[str] = set()
@@ -165,9 +165,9 @@ class Ledger:
         return {key for key, record in self._pending.items() if not record.main.is_among(stored, answered)}
 
     def texts_not_stored(self, stored: Set[object]) -> dict[str, list[Event]]:
-        """The pending assistant messages with text that a checkpoint does not contain, as a mapping from the node of
-        the root graph that produced them to the client's copies. Messages that were produced during a tool call are
-        left out. `stored`: the ids of the checkpoint's messages."""
+        """The client's copies of the pending assistant messages with text that a checkpoint does not contain, grouped
+        by the node of the root graph that produced them. Messages that were produced during a tool call are left out.
+        `stored`: the ids of the checkpoint's messages."""
         missing = self.not_stored(stored, set())
         by_node: dict[str, list[Event]] = {}
         for message in self._view.messages:
@@ -178,8 +178,8 @@ class Ledger:
         return by_node
 
     def waiting_messages(self, stored: Set[object], answered: Set[object]) -> list[Event]:
-        """The client's copies of the pending and kept messages of the run itself that no checkpoint contains. Messages
-        of subagents, and activities, are left out. `stored`, `answered`: as for `not_stored`."""
+        """The client's copies of the run's own pending and kept messages that no checkpoint contains. Messages of
+        subagents, and activities, are left out. `stored`, `answered`: as for `not_stored`."""
         own = (record for record in (*self._pending.values(), *self._kept.values()) if record.owner.id is None)
         missing = {record.id for record in own if not record.main.is_among(stored, answered)}
         return [item for item in self._view.messages if item["id"] in missing and item["role"] != "activity"]
@@ -190,7 +190,7 @@ class Ledger:
         return next((task for (task, _), record in self._aliases.items() if message_id in record.ids), "")
 
     def streaming(self, message_id: str) -> Record | None:
-        """The record whose message is streaming under this id; None if no such message is streaming."""
+        """The record of the message that is streaming under this id; None if no message is."""
         record = self._streaming.get(message_id)
         return None if record is None or record.has_ended else record
 
@@ -201,8 +201,9 @@ class Ledger:
         return None if record is None or record.has_ended else record
 
     def opener(self, message_id: str, otherwise: str | None) -> str | None:
-        """If a snapshot has dropped a message with this id, the `subagentRunId` of the agent that opened the message,
-        because only that agent may open the id again. Otherwise, the value of `otherwise`."""
+        """The `subagentRunId` of the agent that may open a message with this id. If a snapshot has made the client drop
+        a message with the id, only the agent that opened that message may open the id again. In any other case, the
+        result is `otherwise`."""
         return self._dropped.get(message_id, otherwise)
 
     def is_read(self, record: Record) -> bool:
@@ -210,8 +211,8 @@ class Ledger:
         return bool(self._read) and not self._read.isdisjoint(record.names)
 
     def uncompared(self, stored: Mapping[str, Event]) -> list[str]:
-        """The ids of the stored messages that are different objects from those that were last compared with the
-        client's copies."""
+        """The ids of the stored messages that have not been compared with the client's copies yet. A message counts as
+        compared if the same object was compared the last time."""
         compared = map(self._stored.get, stored)
         return list(compress(stored, map(is_not, compared, stored.values())))
 
@@ -273,8 +274,8 @@ class Ledger:
             ended.has_ended, ended.model_call = True, None
 
     def keep(self, ids: Iterable[str]) -> None:
-        """Records that messages stay with the client even if they are not stored, for example because the client cannot
-        be made to drop them (rule 5)."""
+        """Records that these messages stay with the client even if they are not stored (rule 5), for example because
+        the client cannot be made to drop them."""
         for message_id in ids:
             if message_id not in self._kept:
                 record = self._pending.pop(message_id, None) or Record()
@@ -297,8 +298,8 @@ class Ledger:
         self._read = set(ids)
 
     def take_brought(self, stored: Collection[str]) -> set[str]:
-        """Returns the ids of messages that earlier checkpoints added and that this checkpoint does not contain. Also
-        records the messages that this checkpoint adds. `stored`: the ids of this checkpoint's messages."""
+        """Returns the ids of the messages that earlier checkpoints have added but this checkpoint does not contain.
+        Also records which messages this checkpoint adds. `stored`: the ids of this checkpoint's messages."""
         known = set(self._view.order)
         gone = (self._brought & known).difference(stored)
         self._brought = {item for item in stored if item in self._brought or item not in known}

@@ -1,18 +1,18 @@
-"""Counts and logs what could not be translated, and logs what a rule left out. Only what could not be translated is a
-loss.
+"""Counts and logs the items that cannot be translated, which are called losses. Also logs the items that a rule leaves
+out, which are not losses.
 
 Rules:
 
 1. A message, a state channel or an event that cannot be translated is a loss. A message or a channel counts only once,
    however often the graph sends it.
-2. A content block that cannot be read is logged, but it is not a loss. The same applies to a value inside a message, a
-   channel or an event. Blocks are logged once for each message, and values once for each class.
-3. If an exception occurs that no rule expects, only the item that was being translated is lost, because `guard`
-   encloses the translation of each item. Every such exception counts as a loss and is logged as an error.
-4. An item that a rule leaves out is not a loss. `drop` logs each such item once, at the level DEBUG, with a `Reason`.
-   Every item that is not emitted is passed to `drop`, unless the client already has the item or receives it with the
-   next values.
-5. Every log line names the thread and the run. A value that cannot be read is logged as a warning.
+2. A content block that cannot be read is logged, but does not count as a loss. The same applies to a value inside a
+   message, a channel or an event. Unreadable blocks are logged once for each message, and unreadable values once for
+   each class.
+3. If an unexpected exception occurs, only the item that was being translated is left out, because each item is
+   translated inside a `guard`. Every such exception counts as a loss and is logged as an error.
+4. If a rule leaves an item out, the item is passed to `drop`, which logs it once, at the level DEBUG, with a `Reason`.
+   This is not necessary if the client already has the item or receives it with the next values.
+5. Every log line names the thread and the run.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LONGEST = 200
 
 
 class Reason(Enum):
-    """The reasons why an item is not emitted. Each value completes the log line of `Losses.drop`."""
+    """The reasons why an item is not emitted. `Losses.drop` appends the value to its log line."""
 
     HIDDEN = "the model call is not visible (`messages/visibility.py`)"
     STRUCTURED = "the answer of the model call is structured output, which is displayed only if the graph saves it"
@@ -38,7 +38,7 @@ class Reason(Enum):
     IN_TOOL = "it was produced inside a tool"
     SUBAGENT = "the option `subagents` hides it"
     OPTION = "an option excludes it (`reasoning`, `tool_results`, `hidden_tools`, or an option for the state)"
-    NOT_DISPLAYED = "clients do not display removals, or messages of the system, a middleware or a function"
+    NOT_DISPLAYED = "clients display neither removals nor the messages of the system, a middleware or a function"
     NO_ID = "it has no id yet; if the graph stores it, the values contain it with an id"
     NO_NAME = "it has no name"
     ID_TAKEN = "the client already has a tool call with the same id; the next snapshot contains both"
@@ -77,20 +77,20 @@ class Losses:
         self._add(f"The state channel {_named(name)}", error, logging.WARNING)
 
     def fault(self, what: str, error: BaseException) -> None:
-        """Counts an exception that no rule expects. `what`: a description of the item that was being translated."""
+        """Counts an unexpected exception. `what`: a description of the item that was being translated."""
         self._has_faults = True
         self._add(f"{what} ({len(self) + 1})", error, logging.ERROR)
 
     def guard(self, what: str) -> Guard:
-        """Returns a context manager for the translation of the item `what`. If an exception occurs in the block, the
-        item counts as lost, and execution continues after the block. Events that a generator yielded before the
-        exception are kept."""
+        """Returns a context manager for the translation of one item, which `what` describes. If an exception occurs in
+        the block, it is counted as a loss, and execution continues after the block. The events that were yielded before
+        the exception are still emitted."""
         return Guard(self, what)
 
     def refused(self, event: Mapping[str, Any]) -> None:
-        """Handles an event that is not emitted because the client would refuse it and all later events. After another
-        exception, the event usually belongs to an item whose beginning or end was lost, so it is only logged. Otherwise
-        the event is an error in the translator, and counts as a loss."""
+        """Handles an event that is not emitted because the client would refuse it and all later events. If an
+        unexpected exception has occurred before, the event usually belongs to an item whose beginning or end is
+        missing, so it is only logged. If not, the event shows an error in the translator, and counts as a loss."""
         what = f"An event {event['type']} that the client would refuse"
         if self._has_faults:
             _log.debug("%s is not emitted (thread %r, run %r).", what, *self._names)
@@ -103,8 +103,8 @@ class Losses:
         self.warn(f"A content block of the message {_named(fields.get('id'))} is left out of the events", error)
 
     def drop(self, what: str, name: str | None, reason: Reason) -> None:
-        """Logs that a rule leaves an item, or the rest of an item, out. `what`: the kind of the item. `name`: its id or
-        name; an item without a name is logged each time."""
+        """Logs that a rule leaves out an item, or the rest of an item. `what`: the kind of item. `name`: its id or
+        name. An item without a name is logged each time."""
         if not _log.isEnabledFor(logging.DEBUG):  # this may be called for every chunk
             return
         if name is None or (what, name) not in self._dropped:
@@ -113,13 +113,15 @@ class Losses:
             _log.debug("The %s is not emitted: %s (thread %r, run %r).", called, reason.value, *self._names)
 
     def warn(self, what: str, error: BaseException | None = None) -> None:
-        """Logs a warning, once, about something that is not a loss itself but may explain why an item is missing."""
+        """Logs a warning about something that does not count as a loss but may explain why an item is missing. The same
+        warning is logged only once."""
         if what not in self._warned:
             self._warned.add(what)
             _log.warning("%s (thread %r, run %r).", what, *self._names, exc_info=error)
 
     def note(self, what: str) -> None:
-        """Logs, once and at the level INFO, that a rule had an effect that may surprise users."""
+        """Logs, at the level INFO, that a rule had an effect that may surprise users. The same text is logged only
+        once."""
         if what not in self._warned:
             self._warned.add(what)
             _log.info("%s (thread %r, run %r).", what, *self._names)

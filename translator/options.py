@@ -15,8 +15,8 @@ PROTOCOL_VERSION: Final = "1.0"
 
 CLIENT_CHANNELS: Final = frozenset({"copilotkit", "ag-ui"})
 """The state channels in which a graph receives the front end's tools and context. They are visible only if
-`state_include` names them, because the client already knows the tools and the context, and because some graphs also
-keep private notes in these channels."""
+`state_include` names them. The client already knows the tools and the context, and some graphs also keep private notes
+in these channels."""
 
 StateMode = Literal["deltas", "initial", "final", "all", "none"]
 FirstState = Literal["snapshot", "delta"]
@@ -31,8 +31,8 @@ Visibility = Literal["stream", "hide", "tool"]
 
 - `stream`: every chunk is emitted as soon as it arrives.
 - `hide`: no chunk is emitted.
-- `tool`: if the model is called inside a tool, every chunk is emitted as soon as it arrives, and its message is marked
-  as a part of the tool call. Outside tools, the default applies."""
+- `tool`: if the model is called inside a tool, every chunk is emitted as soon as it arrives, and the message is marked
+  as part of the tool call. Outside tools, the default applies."""
 
 _EXACT: Final = ConfigDict(extra="forbid")
 
@@ -69,9 +69,9 @@ class Options:
         start of the run. `final`: one snapshot at the end of the run. `all`: a snapshot for every change. `none`: no
         state events.
     `first_state`: The first state event of a run, if the client's state is already known. `snapshot`: the whole state.
-        This is necessary if a server between this one and the client does not keep the state from before the run.
-        CopilotKit's Node runtime is such a server. `delta`: only the changes, unless the whole state is smaller. Use
-        this for clients that read this stream directly.
+        This is necessary if a server between this one and the client, such as CopilotKit's Node runtime, does not keep
+        the state from before the run. `delta`: only the changes, unless the whole state is smaller. Use this for
+        clients that read this stream directly.
     `history`: Which older messages the client keeps. `mirror`: the client has exactly the messages that are in the
         checkpoint. `keep`: the client also keeps messages that the graph has removed. In addition, `connect` and
         `watch` emit messages that a summary has replaced, as far back as the thread's history goes.
@@ -85,7 +85,7 @@ class Options:
     `subagents`: How the subagents that deepagents' `task` tool runs are emitted. `attributed`: as `SUBAGENT_*` events,
         and the events from a subagent carry its id. `inline`: as if the main agent had emitted the events. `hidden`:
         not at all. Clients that declare no protocol version get neither `SUBAGENT_*` events nor the steps of subagents,
-        because `@ag-ui/client` up to version 0.0.58 cannot read these events.
+        because they may be `@ag-ui/client` 0.0.58 or older, which cannot read these events.
     `tool_results`: Whether tool results are emitted.
     `result_limit`: The maximum number of characters that are emitted for one tool result. The rest is left out, and the
         metadata contains the full size. None means that there is no limit.
@@ -96,15 +96,15 @@ class Options:
     `error_activity`: Whether a failed run leaves a `run_error` activity in the conversation, in addition to
         `RUN_ERROR`.
     `hidden_tools`: The names of tools whose calls and results are not emitted, such as a tool for structured output.
-    `visibility`: Which model calls are emitted while they are streaming. This is either a function that takes a model
-        call's LangGraph metadata, or a mapping whose keys are the names of nodes and tags, or `*` for every other model
-        call. The function returns, and the mapping contains, one of these values. `stream`: the model call is emitted.
-        `hide`: it is not emitted. `tool`: if a tool, or a subagent's tool, makes the model call, its messages are
-        emitted with the tool call's id as `parentToolCallId` in their metadata, and are removed when the root graph's
-        step ends. If the mapping does not cover a model call, or the function returns None, the key `agui_visibility`
-        in the model call's metadata decides. Without that key, a model call is emitted unless it is made inside a tool
-        or a middleware. Messages that belong to the conversation in the checkpoint are always emitted, at the latest
-        when the checkpoint arrives.
+    `visibility`: Which model calls are emitted while they are streaming. This is either a function or a mapping. The
+    function takes the LangGraph metadata of a model call. The keys of the mapping are names of nodes, tags, or `*` for
+    all other model calls. The function returns, and the mapping contains, one of these values. `stream`: the model call
+    is emitted. `hide`: it is not emitted. `tool`: if the model call is made inside a tool, its messages are emitted
+    with the tool call's id as `parentToolCallId` in their metadata, and are removed when the root graph's step ends. If
+    the mapping does not cover a model call, or the function returns None, the key `agui_visibility` in the model call's
+    metadata decides. Without that key, a model call is emitted unless it is made inside a tool or a middleware.
+    Messages that belong to the conversation in the checkpoint are always emitted, at the latest when the checkpoint
+    arrives.
     `predict_state`: The tool arguments that are emitted as state while the model is still generating them.
     `interrupts`: How interrupts are emitted. `outcome`: in `RUN_FINISHED.outcome`. `legacy`: as the custom event
         `on_interrupt`, which older clients understand. `both`: in both ways.

@@ -1,5 +1,5 @@
-"""Produces the events for a stream part, a checkpoint or the end of a run wherever several packages have to work
-together.
+"""Produces the events for a part of the stream, for a checkpoint, and for the end of a run, by calling the handlers of
+several packages in turn.
 
 Each procedure yields events one by one. `Translator` applies each event to the view before it asks for the next one.
 The packages `messages`, `run` and `checkpoint` do not import each other. If one of them needs a fact that another one
@@ -7,8 +7,8 @@ knows, a procedure asks the other one for the fact and passes it on as an argume
 
 Rules:
 
-1. A part of a stream first releases the first values of a run, if they were waiting for it (`checkpoint/values.py`
-   lists the parts that do not release them).
+1. If the first values of a run were deferred, the next part of the stream releases them, and their events come first.
+   `checkpoint/values.py`, rule 1, lists the parts that do not release them.
 2. When a superstep has ended, the items that are open in it are closed from the innermost to the outermost: messages,
    subagents, steps.
 3. The items of one part (the outputs of nodes, the messages of one list) do not affect each other. If translating an
@@ -88,7 +88,7 @@ class Procedures:
         self._output: Any = _NOTHING
         """The last output of a root graph's node that was received before the first values."""
         self.error: Any = None
-        """The data of a platform's `error` part, after which the run has failed."""
+        """The data of a platform's `error` part; None as long as no such part has arrived."""
         self._of_mode: Mapping[str, Callable[[Part], Iterator[Event]]] = {
             "messages": self._on_message,
             "updates": self._on_updates,
@@ -118,8 +118,8 @@ class Procedures:
         """Returns the events before the terminal event, which close the items that are still open.
 
         After success or an interrupt, the client's messages and state become equal to those of the checkpoint. After
-        any other ending, partial text stays. Only first values that are still waiting, and the real values of predicted
-        state, are emitted then.
+        any other ending, partial text stays. Then only two things are emitted: the first values, if they are still
+        deferred, and the real values of predicted state.
         """
         return self._with_predictions(self._on_end(ending, failure))
 
@@ -140,8 +140,8 @@ class Procedures:
                     yield from self._predicted(predictions.grown(event))
 
     def _predicted(self, values: Mapping[str, Any]) -> Iterator[Event]:
-        """Yields a separate event for the predicted value of each channel, because each event is computed from the
-        client's state after the previous event."""
+        """Yields one event for each predicted channel. Each event is computed from the state that the client has after
+        the previous one."""
         for name, value in values.items():
             if (event := self._state.predict(name, value)) is not None:
                 yield event
@@ -154,7 +154,7 @@ class Procedures:
 
     @property
     def interrupted(self) -> Literal["interrupt", "breakpoint"] | None:
-        """The reason why the run has stopped: interrupts that are waiting for answers, or a static breakpoint. None if
+        """The reason why the run has stopped: interrupts that have not been answered, or a static breakpoint. None if
         neither is the case."""
         if not self._interrupts:
             return None
@@ -185,23 +185,24 @@ class Procedures:
     # --- root values ----------------------------------------------------------------------------------------------
 
     def _stored_in_subgraphs(self) -> WaitingMessages:
-        """The messages that count as stored because the checkpoints of waiting subgraphs contain them."""
+        """The messages that count as stored because they are in the checkpoints of subgraphs that are waiting at an
+        interrupt."""
         if not self._waiting.namespaces:
             return WaitingMessages([], bool(self._interrupts))
         owners = {ns: self._visible_owner(ns) for ns in self._waiting.namespaces}
         places, at_breakpoint = self._interrupts.namespaces, self._interrupts.is_stopped
-        is_first = not self._root.has_emitted
-        stored = self._waiting.stored(owners, places, at_breakpoint=at_breakpoint, is_first=is_first)
+        has_compared = self._root.has_compared
+        stored = self._waiting.stored(owners, places, at_breakpoint=at_breakpoint, has_compared=has_compared)
         return WaitingMessages(stored, bool(self._interrupts))
 
     def _release(self, *, is_older: bool = False) -> Iterable[Event]:
-        """Returns the events for the first values, if they were waiting (rule 1)."""
+        """Returns the events for the first values, if they were deferred (rule 1)."""
         if not self._root.is_deferring:
             return ()
         return self._reconciled(self._root.release(self._stored_in_subgraphs(), is_older=is_older))
 
     def _reconciled(self, made: Generator[Event, None, SuperstepEnd | None]) -> Iterator[Event]:
-        """Yields the events for root values. If the values end a superstep, this method also informs the handlers."""
+        """Yields the events for root values. If the values end a superstep, this method also tells the handlers so."""
         ended = yield from made
         if ended is None:
             return
@@ -217,7 +218,8 @@ class Procedures:
         return self._ledger.texts_not_stored({fields_of(message).get("id") for message in messages})
 
     def waiting_messages(self) -> list[Event]:
-        """Returns the messages of a waiting run that no checkpoint contains (see `Translator.waiting_messages`)."""
+        """Returns the messages that no checkpoint contains, if the run is waiting at an interrupt (see
+        `Translator.waiting_messages`)."""
         with self._losses.guard("The messages of a run that waits"):
             return self._root.waiting_messages(self._stored_in_subgraphs()) if self._interrupts else []
         return []
@@ -236,8 +238,8 @@ class Procedures:
             yield from self._on_result(ns, message, metadata, owner)
 
     def _on_result(self, ns: Namespace, message: Any, metadata: Mapping[str, Any], owner: Owner) -> Iterator[Event]:
-        """Yields the events that follow the result of a tool: the ends of the progress and of the subagent that belong
-        to its tool call."""
+        """Yields the events that follow a tool result. They end the progress and the subagent that belong to the tool
+        call."""
         call_id = self._stream.call_answered_by(message, owner)
         if call_id is not None:
             if owner.writes_state and not self._tools.in_tool(ns):
@@ -264,14 +266,14 @@ class Procedures:
                     yield from self._on_node_output(part.ns, name, output, is_cached=is_cached)
                 except Exception as error:
                     self._losses.fault("The output of a node", error)
-        yield from self._remove_lost_messages()
+        yield from self._remove_unsaved_messages()
 
     def _may_be_replayed(self, outputs: Mapping[Any, Any]) -> bool:
-        """Whether cached updates may be repetitions, by a resumed run, of updates from an earlier run.
+        """Whether these cached updates may come from an earlier run, and are repeated because the run was resumed.
 
-        LangGraph marks hits of a node's own cache (`CachePolicy`) in the same way
-        (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_loop.py), but the client
-        does not know the messages of such a hit.
+        LangGraph also marks updates as cached if they come from a node's own cache (`CachePolicy`,
+        https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_loop.py). The client does
+        not know the messages in such updates, and that is how the two cases are told apart.
         """
         key = self._options.messages_key
         ids = [fields_of(message).get("id") for output in outputs.values() for message in written_messages(output, key)]
@@ -297,20 +299,21 @@ class Procedures:
             self._messages.record_written(names)
 
     def _on_cached_output(self, ns: Namespace, node: str, output: Any) -> Iterator[Event]:
-        """Yields the events for a cached update. The update is from a task that finished in an earlier run, and no
-        other part of the resumed run contains its messages."""
-        if self._root.has_emitted and not ns:
+        """Yields the events for a cached update, which comes from a task that finished in an earlier run. No other part
+        of the resumed run contains the messages of that task."""
+        if self._root.has_compared and not ns:
             for message in written_messages(output, self._options.messages_key):
                 yield from self._stream.on_whole(ns, message, {"langgraph_node": node}, RUN, is_replayed=True)
 
-    def _remove_lost_messages(self) -> Iterator[Event]:
-        """Yields the events that remove the messages emitted in the superstep, if no values will contain them."""
-        if not self._superstep.lost_its_messages or self._interrupts:
+    def _remove_unsaved_messages(self) -> Iterator[Event]:
+        """Yields the events that remove the messages emitted in this superstep, if no later values will contain
+        them."""
+        if not self._superstep.has_unsaved_messages or self._interrupts:
             return
         self._superstep.reset()
         yield from self._stream.close()
         with self._losses.guard("The messages"):
-            ended = yield from self._root.on_lost_messages(self._stored_in_subgraphs())
+            ended = yield from self._root.remove_unsaved(self._stored_in_subgraphs())
             if ended is not None:
                 self._stream.on_superstep_end(is_compared=ended.is_compared)
 
@@ -323,10 +326,10 @@ class Procedures:
             yield from self._on_child_values(part, is_partial=bool(interrupts))
             return
         yield from self._release()
-        # A graph yields values before its first node runs and again later. A function only yields its result, once.
+        # A graph yields values before its first node runs, and again later. A function yields only its result.
         has_messages = type(named.get(self._options.messages_key)) in (list, tuple)
-        is_first = self._root.last is None
-        self._messages.is_function = has_messages and is_first and _are_same(part.data, self._output)
+        had_values = self._root.last is not None
+        self._messages.is_function = has_messages and not had_values and _are_same(part.data, self._output)
         self._output = _NOTHING
         if not interrupts:
             self._waiting.root_values_came()
@@ -432,8 +435,8 @@ class Procedures:
             yield from self._on_progress(part.ns, progress)
 
     def _on_progress(self, ns: Namespace, progress: Progress) -> Iterator[Event]:
-        """Yields the events for progress that a tool reports. The tool call was made by the graph at `ns` or by a graph
-        that encloses it."""
+        """Yields the events for the progress that a tool reports. The graph at `ns`, or a graph that encloses it, made
+        the tool call."""
         graph = self._tools.graph_of_call(ns, progress.call_id, self._owner(ns).depth)
         owner = self._visible_owner(graph)
         if owner is not None:
@@ -452,11 +455,11 @@ class Procedures:
             yield from self._steps.on_task(part.ns, part.data)
             if not part.ns:
                 self._superstep.read_task(part.data)
-                yield from self._remove_lost_messages()
+                yield from self._remove_unsaved_messages()
 
     def _on_metadata(self, part: Part) -> Iterator[Event]:
-        """Handles a start of the run on the server, which may be a second attempt. Yields the events that close the
-        items of the previous attempt, because the stream would never close them."""
+        """Handles the start of the run on a server. If the server runs it a second time, this method yields the events
+        that close the items of the earlier attempt, because the stream will never close them."""
         if isinstance(part.data, Mapping) and "attempt" in part.data:
             yield from self._superstep_ended()
 
@@ -466,7 +469,7 @@ class Procedures:
         yield from ()
 
     def _on_note(self, part: Part) -> Iterator[Event]:
-        """Logs what the reader reports about the stream as a whole."""
+        """Logs a message from the reader about the whole stream."""
         self._losses.warn(part.data)
         yield from ()
 
@@ -476,8 +479,8 @@ class Procedures:
         yield from ()
 
     def _end_subagent(self, subagent: Subagent, failure: Failure | None = None) -> Iterator[Event]:
-        """Yields the events that end a subagent, which has failed, has finished, or is suspended by an interrupt inside
-        it."""
+        """Yields the events that end a subagent. The subagent has failed, has finished, or is suspended by an interrupt
+        inside it."""
         yield from self._stream.close(subagent.ns)
         yield from self._steps.end_superstep(subagent.ns)
         depth = len(subagent.ns)
@@ -487,8 +490,7 @@ class Procedures:
     # --- the end of a run -----------------------------------------------------------------------------------------
 
     def failure(self, ending: Ending) -> Failure | None:
-        """Returns the failure that is reported for items that are still open at this ending; None if the run
-        finished."""
+        """Returns the failure to report for the items that are still open; None if the run finished."""
         with self._losses.guard("The error"):
             return failure_of(ending, self._options.error_detail)
         return None if isinstance(ending, Finished) else Failure(NEUTRAL)
@@ -569,7 +571,9 @@ class Procedures:
                 yield from self._end_subagent(subagent, failure)
         with guard("The end of the steps"):
             yield from self._steps.end_superstep(())
-        for _ in range(2):  # items are still open only after an exception, or if an event that closes one was lost
+        for _ in range(
+            2
+        ):  # items are still open only after an exception, or if an event that closes an item was left out
             with guard("What is open"):
                 if self._view.has_open_items:
                     yield from self._view.open.closings()
@@ -580,8 +584,8 @@ class Procedures:
         yield from self._close_messages()
 
     def _close_messages(self) -> Iterator[Event]:
-        """Yields the events that close messages which are still open at the client. A message is still open only if an
-        exception was raised while it was being closed."""
+        """Yields the events that close the messages that are still open at the client. This only happens if closing
+        them earlier raised an exception."""
         with self._losses.guard("The messages that are open"):
             if self._view.has_open_messages:
                 opened = self._view.open
@@ -589,7 +593,7 @@ class Procedures:
 
 
 def _are_same(values: Any, output: Any) -> bool:
-    """Whether values equal the output of a node. Values that cannot be compared with the output count as different."""
+    """Whether values equal the output of a node. Values that cannot be compared count as different."""
     try:
         return values is output or bool(values == output)
     except Exception:  # a user's class may raise, and an array cannot be converted to bool

@@ -1,5 +1,5 @@
-"""Makes the `MESSAGES_SNAPSHOT` events of a run, and tells the ledger which messages a snapshot makes the client drop:
-`Snapshots`."""
+"""Makes the `MESSAGES_SNAPSHOT` events of a run: `Snapshots`. It also tells the ledger which messages a snapshot makes
+the client drop."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Snapshots:
         self._view = view
         self._ledger = ledger
         self._complete = ("media",) if options.plan is None else ("media", ACTIVITY)
-        """The activity types of which all activities are stored, so that a snapshot can replace all activities of these
-        types."""
+        """The activity types whose activities are all stored. A snapshot contains all of them, so it can replace the
+        client's activities of these types."""
 
     def of(self, messages: list[Event]) -> Iterator[Event]:
         """Yields the one or two snapshots after which the client has these messages, in this order. If the client
@@ -33,14 +33,14 @@ class Snapshots:
         self._ledger.keep(message_id for message_id in self._view.order if message_id not in stored)
 
     def without(self, message_id: str) -> Iterator[Event]:
-        """Yields the snapshot that makes the client drop one message, so that another one can be emitted under its id.
-        If the client's messages are unknown, nothing is yielded."""
+        """Yields the snapshot that makes the client drop one message, so that another message can be emitted under the
+        same id. If the client's messages are unknown, nothing is yielded."""
         if self._view.knows_messages:
             yield self._one([message for message in self._view.messages if message["id"] != message_id])
 
     def _one(self, messages: list[Event]) -> Event:
-        """Returns a snapshot of these messages, and tells the ledger which messages it drops or replaces. For a client
-        that reads such a declaration, the snapshot declares that it contains all activities of the types in
+        """Returns a snapshot of these messages, and tells the ledger which messages it drops or replaces. If the client
+        needs this and can read it, the snapshot also declares that it contains all activities of the types in
         `_complete`, or of every type if all of the client's activities are known."""
         view, present = self._view, self._view.messages
         stays = by_id(messages) if present else {}

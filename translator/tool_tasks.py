@@ -2,28 +2,28 @@
 
 Rules:
 
-1. A task runs a tool if its input is a tool call (which the `tasks` mode shows) or if its node is a tool node. A node
-   is a tool node if its name is `tools`, or if it has answered, in this run, a tool call that another node of its graph
-   made. A node that answers its own tool calls (structured output, a hand-off, a loop in one node) does not become a
-   tool node. A node that returns a message of its own model is never a tool node, because that message is part of the
-   conversation.
+1. A task runs a tool if its input is a tool call, or if its node is a tool node. Only the `tasks` mode shows the input.
+   A node is a tool node if its name is `tools`, or if in this run it has answered a tool call that another node of its
+   graph made. A node does not become a tool node by answering its own tool calls, as it does for structured output, a
+   hand-off or a loop in one node. A node that returns a message of its own model is never a tool node, because that
+   message is part of the conversation.
 
-   A graph runs inside a tool if it was started by a task that runs a tool, or by a task that began while tool calls
-   made by other nodes of the task's graph were waiting for their results. The second condition is checked when the
-   first part of the graph arrives. It covers nodes that answer tool calls by running a graph
-   (https://github.com/langchain-ai/open_deep_research, `supervisor_tools`), even in their first round, when they do not
-   count as tool nodes yet. The steps of such a graph are visible, but the text of its model calls is not. The text of
-   the node's own model stays visible, because that text may be the answer.
+   A graph runs inside a tool if the task that started it runs a tool. It also runs inside a tool if tool calls made by
+   other nodes of the task's graph were unanswered when the task began. This second condition is checked when the first
+   part of the graph arrives. It is for nodes that answer tool calls by running a graph, such as `supervisor_tools` in
+   https://github.com/langchain-ai/open_deep_research. In their first round, these nodes do not count as tool nodes yet.
+   The steps of such a graph are visible, but the text of its model calls is not. The text of the node's own model stays
+   visible, because that text may be the answer.
 2. Nodes are identified by the namespace of their graph as well as by name, because many agents have nodes with the same
    names.
 3. Only the `tasks` mode shows which tool call a task runs. If the input of a task is a tool call, the task runs that
    tool call. LangChain's `create_agent` starts such a task for each tool call
-   (https://github.com/langchain-ai/langchain/blob/master/libs/langchain_v1/langchain/agents/factory.py). A node called
-   `tools` with any other input runs all tool calls of the last assistant message in one task, as LangGraph's `ToolNode`
-   does without `Send`
+   (https://github.com/langchain-ai/langchain/blob/master/libs/langchain_v1/langchain/agents/factory.py). If a node
+   called `tools` gets any other input, one task runs all tool calls of the last assistant message, as LangGraph's
+   `ToolNode` does without `Send`
    (https://github.com/langchain-ai/langgraph/blob/main/libs/prebuilt/langgraph/prebuilt/tool_node.py). If only one of
    these tool calls is unanswered, the task runs that one. If several are unanswered, nothing shows which of them raises
-   an interrupt: the id of an interrupt only identifies the task, and LangGraph stores no results for a task that was
+   an interrupt. The id of an interrupt identifies only the task, and LangGraph stores no results for a task that was
    interrupted. `connect` finds the tool calls of a checkpoint by the same rule.
 """
 
@@ -50,13 +50,14 @@ class ToolTasks:
         self._own_messages: set[tuple[Namespace, str]] = set()
         """The nodes that have returned messages of their own models."""
         self._callers: dict[tuple[Namespace, str], set[str]] = {}
-        """For each graph and each id of an unanswered tool call in it, the nodes that made a tool call with that id."""
-        self._waiting: dict[Namespace, dict[str, str]] = {}
-        """For each graph, the unanswered tool calls in its channels, as a mapping from the id of a tool call to the
-        node that returned it. The name of the node is empty if the tool call is older than the stream."""
+        """The nodes that made an unanswered tool call, as a mapping from the graph and the id of the tool call. Several
+        nodes may have used the same id."""
+        self._unanswered: dict[Namespace, dict[str, str]] = {}
+        """For each graph, a mapping from each unanswered tool call in its channels to the node that returned it. The
+        name of the node is empty if the tool call is older than the stream."""
         self._answers: dict[Namespace, bool] = {}
-        """For each task that runs a graph, whether the task began while tool calls made by other nodes were waiting for
-        their results."""
+        """For each task that runs a graph, whether tool calls made by other nodes were unanswered when the task
+        began."""
 
     def record_call(self, ns: Namespace, metadata: Mapping[str, Any], call_id: str) -> None:
         """Records that a model made a tool call."""
@@ -83,19 +84,19 @@ class ToolTasks:
     def read_values(self, ns: Namespace, values: Any) -> None:
         """Reads the unanswered tool calls in the first values of the graph at `ns`. They may be older than the
         stream."""
-        if ns not in self._waiting:
-            self._waiting[ns] = dict.fromkeys(unanswered_calls_in(values)[0], "")
+        if ns not in self._unanswered:
+            self._unanswered[ns] = dict.fromkeys(unanswered_calls_in(values)[0], "")
 
     def read_output(self, ns: Namespace, node: str, output: Any) -> None:
-        """Reads the tool calls and the results in the output of a node of the graph at `ns`. These tool calls wait for
-        their results from now on."""
-        waiting, answered = unanswered_calls_in(output)
+        """Reads the tool calls and the results in the output of a node of the graph at `ns`. The tool calls without a
+        result are unanswered from now on."""
+        unanswered, answered = unanswered_calls_in(output)
         for call_id in answered:  # a result that is not a message object appears only in the output
             self._answered(ns, node, call_id)
-        if waiting or answered:
-            before = self._waiting.get(ns, {})
+        if unanswered or answered:
+            before = self._unanswered.get(ns, {})
             kept = {call_id: by for call_id, by in before.items() if by != node and call_id not in answered}
-            self._waiting[ns] = kept | dict.fromkeys(waiting, node)
+            self._unanswered[ns] = kept | dict.fromkeys(unanswered, node)
 
     def record_own_message(self, ns: Namespace, node: str) -> None:
         """Records that a node returned a message of its own model (rule 1)."""
@@ -103,15 +104,15 @@ class ToolTasks:
 
     def record_task(self, ns: Namespace, task: Mapping[Any, Any]) -> str | None:
         """Records a part of the `tasks` mode: the start or the result of a task of the graph at `ns`. Returns the id of
-        the tool call that the task runs; None if the task does not run a tool call, or if it is unknown which one (rule
-        3)."""
+        the tool call that the task runs; None if the task runs no tool call, or if it is unknown which one it runs
+        (rule 3)."""
         path = (*ns, f"{task.get('name')}:{task.get('id')}")
         if "input" not in task:
             return self._calls.pop(path, None)
         call_id = _called_tool(task["input"])
         if call_id is None and task.get("name") == _TOOLS and (ns, _TOOLS) not in self._own_messages:
-            waiting, _ = unanswered_calls_in(task["input"])
-            call_id = waiting.pop() if len(waiting) == 1 else None
+            unanswered, _ = unanswered_calls_in(task["input"])
+            call_id = unanswered.pop() if len(unanswered) == 1 else None
         if call_id is not None:
             self._calls[path] = call_id
         return call_id
@@ -125,9 +126,10 @@ class ToolTasks:
         return (node == _TOOLS or (ns, node) in self._tool_nodes) and (ns, node) not in self._own_messages
 
     def graph_of_call(self, ns: Namespace, call_id: str, depth: int = 0) -> Namespace:
-        """The graph that made the unanswered tool call with this id. The graph at `ns` is searched first, and then the
-        graphs that enclose it. If none of them made such a tool call, the result is the subagent whose namespace is the
-        first `depth` segments of `ns`, or the root graph if `depth` is 0."""
+        """The graph that made the unanswered tool call with this id. The graph at `ns` is searched first, followed by
+        the graphs that enclose it, from the innermost outwards. If none of them made such a tool call, the result is
+        the namespace of the subagent, which is the first `depth` segments of `ns`, or the root graph if `depth` is
+        0."""
         graphs = (ns[:end] for end in range(len(ns), -1, -1))
         return next((graph for graph in graphs if (graph, call_id) in self._callers), ns[:depth])
 
@@ -140,13 +142,13 @@ class ToolTasks:
         return bool(ns) and (self.is_tool(ns) or self._is_answering(ns))
 
     def in_tool(self, ns: Namespace, depth: int = 0) -> bool:
-        """Whether the graph at `ns` runs inside a tool. The first `depth` segments of its path are not considered."""
+        """Whether the graph at `ns` runs inside a tool. The first `depth` segments of the path are ignored."""
         return len(ns) > depth and any(self.is_called_by_tool(ns[:end]) for end in range(depth + 1, len(ns) + 1))
 
     def has_steps(self, ns: Namespace, depth: int = 0) -> bool:
-        """Whether the steps of the graph at `ns` are visible. Steps inside a tool are hidden, but steps inside a node
-        that answers tool calls by running a graph are visible (rule 1). The first `depth` segments of the path are not
-        considered."""
+        """Whether the steps of the graph at `ns` are visible. Steps inside a tool are hidden. Steps of a graph that a
+        node runs in order to answer tool calls are visible (rule 1). The first `depth` segments of the path are
+        ignored."""
         tasks = (ns[:end] for end in range(depth + 1, len(ns) + 1))
         return not any(task in self._calls or _node(task)[1] == _TOOLS for task in tasks)
 
@@ -156,13 +158,13 @@ class ToolTasks:
         known = self._answers.get(task)
         if known is None:
             graph, node = _node(task)
-            waits = any(by != node for by in self._waiting.get(graph, {}).values())
-            known = self._answers[task] = waits and (graph, node) not in self._own_messages
+            has_unanswered = any(by != node for by in self._unanswered.get(graph, {}).values())
+            known = self._answers[task] = has_unanswered and (graph, node) not in self._own_messages
         return known
 
     def only_call_for(self, task: Namespace) -> str | None:
-        """The id of the only unanswered tool call that other nodes of the task's graph have made; None if there is no
-        such tool call, or more than one."""
+        """The id of the unanswered tool call that other nodes of the task's graph have made; None if there is no such
+        tool call, or more than one."""
         graph, node = _node(task)
         unanswered = [call_id for (ns, call_id), nodes in self._callers.items() if ns == graph and nodes != {node}]
         return unanswered[0] if len(unanswered) == 1 else None

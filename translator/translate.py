@@ -1,7 +1,7 @@
 """Provides the asynchronous functions around `Translator`. They take a stream of parts and yield models or SSE frames.
 
-These functions contain no translation rules. They call the translator's methods in the right order, and turn an
-exception from the stream into an ending.
+These functions contain no translation rules. They call the translator's methods in the right order. If the stream
+raises an exception, they turn the exception into an ending.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _STREAMS: Final[Sequence[tuple[str, str, Source]]] = (
     ("langgraph.pregel.main", "Pregel", "local"),
     ("langgraph.pregel.remote", "RemoteGraph", "platform"),
 )
-"""The classes whose `astream` may have created a stream, each with the source of its parts. Parts from both classes
-have the same shapes, so only the generator itself shows which class created it. A class whose module has not been
+"""The classes whose `astream` may have created a stream, each with the source of its parts. The parts from both classes
+have the same shapes, so only the stream object itself shows which class created it. A class whose module has not been
 imported cannot have created a stream."""
 AtEnd = Callable[[], Awaitable[Ending | None]]
 _Output = TypeVar("_Output")
@@ -54,9 +54,9 @@ def translate(
     `thread_id`, `run_id`: the ids in `RUN_STARTED`. `parent_run_id`: the id of the run that this run continues, if any.
     `view`: the messages and state that the client is known to have; None if they are unknown. Every event is applied to
     the view.
-    `at_end`: an async function that is called when the stream has stopped without an error. It returns how the run
-    ended, which the stream itself does not always show. For a platform's run, use `langgraph_agui.connect.outcome`.
-    `Translator.finish` describes what happens if `at_end` is None or returns None.
+    `at_end`: an async function that is called when the stream has stopped without an error. It returns the run's
+    ending, because the stream itself does not always show how the run ended. For a platform's run, use
+    `langgraph_agui.connect.outcome`. `Translator.finish` describes what happens if `at_end` is None or returns None.
     `source`: where the parts come from, `"local"` or `"platform"`. With None, a stream from a compiled graph counts as
     local, and a stream from a `RemoteGraph` as a platform's. For any other stream, the shapes of the parts decide (see
     `Translator.finish`). Pass `source` if you wrap the stream.
@@ -91,9 +91,9 @@ def translate_sse(
 
 
 def _source_of(stream: Any, source: Source | None) -> Source | None:
-    """Returns where the parts of a stream come from. This is `source` if the caller passed it. Otherwise the LangGraph
-    class that created the stream decides; if no such class did, returns None. Raises `TypeError` if `stream` is not an
-    async iterable."""
+    """Returns the source of a stream's parts. This is `source` if the caller passed it. Otherwise it depends on the
+    LangGraph class that created the stream. If no such class created it, returns None. Raises `TypeError` if `stream`
+    is not an async iterable."""
     if not isinstance(stream, AsyncIterable):
         advice = "await it first" if isinstance(stream, Awaitable) else "use graph.astream(), which is asynchronous"
         raise TypeError(f"expected a stream of parts (an async iterable), got {type(stream).__name__}; {advice}")
@@ -108,8 +108,8 @@ def _source_of(stream: Any, source: Source | None) -> Source | None:
 async def _translated(
     stream: AsyncIterable[Any], run: Translator, at_end: AtEnd | None, convert: Callable[[dict[str, Any]], _Output]
 ) -> AsyncIterator[_Output]:
-    """Yields the events of a run, each of them converted. Everything is in one generator to keep the cost per token
-    low, because every token passes through it."""
+    """Yields the converted events of a run. Everything is in one generator, because every token passes through it and
+    each additional generator would add to the cost of a token."""
     ending: Ending | None = None
     unreadable: UnreadablePartError | None = None
     parts = aiter(stream)

@@ -7,8 +7,8 @@ States and legal calls
 `apply_checkpoint` may be called in the same state as `feed`. Members that only read (`values`, `interrupted`,
 `not_stored`, `waiting_messages`, `view`) may be used at any time. A call in the wrong state raises
 `TranslatorMisuseError` and changes nothing. If `feed` cannot read a part, it raises `UnreadablePartError` and changes
-nothing. The contents of a readable part never cause an exception. After a platform's `error` part, the run has failed,
-and later parts are ignored.
+nothing. The contents of a readable part never cause an exception. If a platform sends an `error` part, the run has
+failed, and all later parts are ignored.
 
 How a part becomes events
 
@@ -18,15 +18,15 @@ How a part becomes events
    a single short event and applies that event to the view itself. It is never taken before the start or after the end,
    because no message is open at those times.
 2. Procedures call handlers in three packages: `messages` (messages that stream), `run` (subagents, steps, interrupts,
-   the ending) and `checkpoint` (stored messages and state). These packages do not import each other. They share the
-   `Ledger`, which records what is known about the messages of the run, and the view, which contains the client's
-   messages, the client's state, and the items that are open at the client.
+   the ending) and `checkpoint` (stored messages and state). These packages do not import each other. They share two
+   objects. The `Ledger` records what is known about the messages of the run. The view contains the client's messages
+   and state, and the items that are open at the client.
 3. Procedures and handlers yield events; they do not emit them. Each event is applied to the view before the next one is
    made (`_applied`), so a handler always sees the current messages and state of the client.
 4. If a handler raises an exception, the events that it made before are still emitted, the loss is counted and logged,
    and the stream continues (`losses.py`). This is a safeguard; no known input causes such an exception. If an event
-   cannot be framed or applied, only that event is lost, together with any events that the client would refuse without
-   it. The start and the one terminal event are always emitted.
+   cannot be framed or applied, it is left out, and so are any events that the client would refuse without it. The first
+   event and the terminal event are always emitted.
 5. `translate.py` converts the events to bytes (`wire/sse.py`) or models. Events that are too large for a frame have
    already been split at this point (`wire/frame_limit.py`).
 
@@ -100,8 +100,8 @@ _Parameters = ParamSpec("_Parameters")
 def _logging_values(
     translate: Callable[Concatenate[Translator, _Parameters], list[Event]],
 ) -> Callable[Concatenate[Translator, _Parameters], list[Event]]:
-    """Decorates a method of the translator. Each value that cannot be read while the method is running is logged with
-    the ids of the thread and the run."""
+    """Decorates a method of the translator. If a value cannot be read while the method is running, the log line
+    contains the ids of the thread and the run."""
 
     @wraps(translate)
     def logging_values(self: Translator, /, *args: _Parameters.args, **kwargs: _Parameters.kwargs) -> list[Event]:
@@ -122,8 +122,8 @@ class Translator:
     stream begins; None if they are unknown. `parent_run_id`: the run that this one continues, if there is one.
     `source`: where the parts come from. `"local"`: a graph in this process. `"platform"`: a LangGraph server, read with
     the SDK, a `RemoteGraph` or a recording. With None, the shapes of the parts decide. The source determines how
-    `finish` treats a stream that stops without an ending, and whether text that may be structured output is held.
-    `saving_nodes`: the nodes that were in `saving_nodes` after earlier runs of the same graph.
+    `finish` treats a stream that stops without an ending, and whether text that may be structured output is held back.
+    `saving_nodes`: the contents of the property `saving_nodes` after earlier runs of the same graph.
 
     Raises `ValueError` if the view belongs to a client that declares a protocol version but the options are for a
     client that declares none.
@@ -160,9 +160,8 @@ class Translator:
         self._reader = PartReader(source)
 
     def start(self, trace_id: str | None = None) -> list[Event]:
-        """Starts the run and returns `RUN_STARTED`. `trace_id`: the id of the run's trace, if there is one, which the
-        metadata of the event then contains as `traceId`. Raises `TranslatorMisuseError` if the translator has already
-        been started."""
+        """Starts the run and returns `RUN_STARTED`. `trace_id`: the id of the run's trace, if there is one. The event's
+        metadata contains it as `traceId`. Raises `TranslatorMisuseError` if the translator has already been started."""
         self._expect("new")
         self._phase = "live"
         started = events.run_started(self._thread_id, self._run_id, PROTOCOL_VERSION, self._parent_run_id, trace_id)
@@ -172,8 +171,8 @@ class Translator:
         """Returns the events for the next part of the stream. The part may have any shape that LangGraph, its SDK or a
         `PartReader` yields.
 
-        Raises `UnreadablePartError` for anything that is not a part, and `TranslatorMisuseError` before the start and
-        after the end.
+        Raises `UnreadablePartError` if `part` is not a part of a stream, and `TranslatorMisuseError` if this method is
+        called before the start or after the end.
         """
         try:
             if type(part) is tuple and type(part[0]) is tuple:  # (namespace, mode, payload), read here to be fast
@@ -222,16 +221,17 @@ class Translator:
 
         `ending`: how the run ended; an exception means `Failed`. With None, the stream decides:
 
-        - After an `error` part, the run has failed.
-        - The run of a local graph has stopped at the interrupts that the stream contained; without any, it succeeded.
+        - If the stream contained an `error` part, the run has failed.
+        - The run of a local graph has stopped at the interrupts that the stream contained. If the stream contained
+          none, the run has succeeded.
         - The run of a platform counts as `Lost`, because a platform's stream stops in the same way however the run
           ended.
 
         `source` tells a local graph and a platform apart. Without `source`, a stream counts as a platform's if any part
         was a `Part` object, or had a shape that a local graph never yields (an event of the SDK, a message as JSON).
 
-        Raises `TranslatorMisuseError` before the start and after the end, and `TypeError` for anything that is not an
-        ending. In both cases, nothing changes.
+        Raises `TranslatorMisuseError` if this method is called before the start or after the end, and `TypeError` if
+        `ending` is not an ending. In both cases, nothing changes.
         """
         self._expect("live")
         ending = as_ending(ending)
@@ -260,23 +260,24 @@ class Translator:
     def apply_checkpoint(
         self, values: Any, ns: Namespace = (), interrupts: Sequence[Any] = (), *, at_breakpoint: bool = False
     ) -> list[Event]:
-        """Returns the events for messages and state that a checkpoint of the thread contains and the stream has not yet
-        delivered.
+        """Returns the events for the messages and the state that are in a checkpoint of the thread but have not arrived
+        in the stream yet.
 
         `values`: the values of the graph at `ns`, in the form of a `values` part of that graph; None if there are none.
         `interrupts`: the interrupts that are pending in that graph. `at_breakpoint`: whether the graph is waiting at a
         static breakpoint, which has no interrupt.
 
-        For the root graph, the messages and the state that the client lacks are emitted. A message that is streaming
-        continues. If the values contain the complete message, the message is completed and closed, and its later chunks
-        are not emitted. A message is removed if it came from an earlier checkpoint, never streamed, and is not in this
-        checkpoint. The streamed copy of a message that the values contain under another id is also removed. If the
-        values may be older than the last values of the stream, nothing is emitted (see `checkpoint/values.py`).
+        For the root graph, the messages and the state that the client lacks are emitted. A message that is still
+        streaming continues, unless the values contain the complete message. In that case, the message is completed and
+        closed, and its later chunks are not emitted. A message is removed if it came from an earlier checkpoint, never
+        streamed, and is not in this checkpoint. If the values contain a streamed message under another id, the streamed
+        copy is removed. If the values may be older than the last values of the stream, nothing is emitted (see
+        `checkpoint/values.py`).
 
         For a subgraph that is waiting at an interrupt, the time of the call matters. If this method is called before
         the first part, the run continues in that subgraph, so the subgraph's messages are not removed. If it is called
-        before `finish`, with the interrupts that are pending in the subgraph, `finish` also emits those messages of the
-        subgraph that the stream did not contain.
+        before `finish`, with the interrupts that are pending in the subgraph, `finish` also emits the messages of the
+        subgraph that were missing from the stream.
 
         Raises `TranslatorMisuseError` before the start and after the end.
         """
@@ -291,8 +292,8 @@ class Translator:
 
     @property
     def saving_nodes(self) -> frozenset[str]:
-        """The nodes that have saved JSON as a message in this run, or in an earlier run whose `saving_nodes` were
-        passed. Text from these nodes is not held, even if it begins like JSON. Only the runs of a platform add
+        """The nodes that are known to save JSON as messages. They did so in this run, or were passed to the
+        constructor. Text from these nodes is not held back, even if it begins like JSON. Only a platform's run adds
         nodes."""
         return frozenset(self._procedures.visibility.saving)
 
@@ -303,8 +304,7 @@ class Translator:
         return self._procedures.interrupted
 
     def not_stored(self, messages: Iterable[Any]) -> dict[str, list[Event]]:
-        """Returns the assistant messages with text that this run has emitted and that a checkpoint does not contain
-        under any id.
+        """Returns the assistant messages with text that this run has emitted but a checkpoint does not contain.
 
         `messages`: the checkpoint's messages, in any form (see `parts/message.py`). The result is a mapping from the
         name of the root graph's node that produced the messages to the client's copies of them. If the node is unknown,
@@ -314,12 +314,12 @@ class Translator:
         return self._procedures.not_stored(messages)
 
     def waiting_messages(self) -> list[Event]:
-        """Returns the client's copies of the messages that this run has emitted and that no checkpoint contains. The
-        result is empty unless the run has stopped at an interrupt.
+        """Returns the client's copies of the messages that this run has emitted but no checkpoint contains. The result
+        is empty unless the run has stopped at an interrupt.
 
-        A node that is waiting starts over when the run continues, so LangGraph does not store the messages that the
-        node has produced, but the client displays them until then. Messages of subagents, and activities, are left out.
-        This method emits nothing, and may be called at any time.
+        A node that is waiting at an interrupt starts over when the run continues. LangGraph therefore does not store
+        the messages that the node has produced so far, but the client displays them in the meantime. Messages of
+        subagents, and activities, are left out. This method emits nothing, and may be called at any time.
         """
         return self._procedures.waiting_messages()
 
@@ -328,9 +328,9 @@ class Translator:
     def _applied(self, made: Iterable[Event], what: str) -> list[Event]:
         """Returns the events of a procedure, after applying each event to the view before the next one is made.
 
-        For a client that declares no version, each event is replaced with one that the client can read, or left out. An
-        event that is too large for a frame is split or truncated. If handling an event raises an exception, that event
-        is lost, and so are any events that the client would refuse without it.
+        For a client that declares no version, an event that the client cannot read is converted or left out. An event
+        that is too large for a frame is split or truncated. If handling an event raises an exception, that event is
+        left out, and so are any events that the client would refuse without it.
         """
         emitted: list[Event] = []
         view, losses, version = self.view, self._losses, self._options.protocol_version
@@ -351,8 +351,7 @@ class Translator:
         return emitted
 
     def _surely_applied(self, event: Event) -> Event:
-        """Applies and returns the first or the last event of the stream. The event is returned even if an exception
-        occurs."""
+        """Applies the first or the last event of the stream, and returns it even if an exception occurs."""
         is_start = event["type"] == "RUN_STARTED"
         try:
             (frame,) = framed(event if is_start else counted(event, len(self._losses)))

@@ -79,9 +79,9 @@ class Messages:
         self._last: Any = None
         """The value of the channel when it was last read."""
         self._is_written = False
-        self._has_earlier = True
-        """For a graph without a messages channel: whether the client may still display messages of earlier runs, which
-        no checkpoint contains."""
+        self._has_removed_earlier = False
+        """For a graph without a messages channel: whether the messages of earlier runs, which no checkpoint contains,
+        have been removed from the client."""
         self.is_function = False
         """Whether the graph is a function, so that messages are only added and never removed (rule 8)."""
         self._plan: Event | None = None
@@ -120,25 +120,25 @@ class Messages:
         return bool(_behind(keys[-1], known) if keys else known)
 
     def on_values(
-        self, messages: Any, *, is_first: bool, is_partial: bool, waiting: Sequence[Event] = ()
+        self, messages: Any, *, has_compared: bool, is_partial: bool, waiting: Sequence[Event] = ()
     ) -> Iterator[Event]:
         """Yields the events for the messages channel of root `values`.
 
-        `is_first`: whether these values are the first ones that are compared in this run. `is_partial`: whether the
+        `has_compared`: whether earlier values have been compared in this run. `is_partial`: whether the
         superstep of these values has not ended. If so, a message that is not stored may still be stored later, so
         nothing is removed. `waiting`: the messages of subgraphs that are waiting at an interrupt; they count as stored,
         and follow those of the channel.
 
         The channel is not read again if no node has written to it and its value is the same object as before. In that
-        case, the messages are compared only if there are pending messages, if `waiting` is not empty, or if `is_first`
-        is true.
+        case, the messages are compared only if there are pending messages, if `waiting` is not empty, or if no values
+        have been compared before.
         """
         pending = self._ledger.pending()
         if self._is_written or messages is not self._last:
             self._read(messages)
-        elif not (is_first or pending or waiting):
+        elif has_compared and not pending and not waiting:
             return
-        yield from self._reconcile(pending, is_first=is_first, is_partial=is_partial, waiting=waiting)
+        yield from self._reconcile(pending, has_compared=has_compared, is_partial=is_partial, waiting=waiting)
 
     def _read(self, messages: Sequence[Any]) -> None:
         self._last, self._is_written = messages, False
@@ -154,7 +154,7 @@ class Messages:
         return by_id(self._listed)
 
     def reconcile_checkpoint(
-        self, wanted: Mapping[str, Event], pending: Collection[str], overlap: Overlap, *, is_first: bool
+        self, wanted: Mapping[str, Event], pending: Collection[str], overlap: Overlap, *, has_compared: bool
     ) -> Iterator[Event]:
         """Yields the events for the messages that `read_checkpoint` has read. The superstep of the stream has not
         ended.
@@ -167,19 +167,19 @@ class Messages:
         gone = self._ledger.take_brought(wanted).difference(pending)
         surplus = overlap.surplus.union(item for item in gone if not self._is_kept(item, ()))
         overlap = Overlap(overlap.continued, surplus)
-        yield from self._reconcile(pending, is_first=is_first, is_partial=True, overlap=overlap)
+        yield from self._reconcile(pending, has_compared=has_compared, is_partial=True, overlap=overlap)
 
-    def on_lost_messages(self) -> Iterator[Event]:
+    def remove_unsaved(self) -> Iterator[Event]:
         """Yields the events that remove the pending messages that are not stored."""
         pending = self._ledger.pending()
         unsaved = pending.difference(by_id(self._listed))
-        yield from self._reconcile(pending, is_first=False, is_partial=True, overlap=Overlap(set(), unsaved))
+        yield from self._reconcile(pending, has_compared=True, is_partial=True, overlap=Overlap(set(), unsaved))
 
     def at_end(self, waiting: Sequence[Event]) -> Iterator[Event]:
         """Yields the events that remove, at the end of a run, the messages that are still pending, because the
         checkpoint does not contain them. `waiting`: as for `on_values`."""
         if self._stored.known:
-            yield from self._reconcile(self._ledger.pending(), is_first=False, is_partial=False, waiting=waiting)
+            yield from self._reconcile(self._ledger.pending(), has_compared=True, is_partial=False, waiting=waiting)
 
     def without_channel(self) -> Iterator[Event]:
         """Yields the events for root values that have no messages channel. The messages that this run emitted are
@@ -187,12 +187,12 @@ class Messages:
         in a run also removes messages that models produced in earlier runs, because those runs did not save their
         messages either."""
         view, pending = self._view, self._ledger.pending()
-        is_first, self._has_earlier = self._has_earlier, False
-        present = view.messages if is_first or not pending.isdisjoint(view.order) else []
+        removes_earlier, self._has_removed_earlier = not self._has_removed_earlier, True
+        present = view.messages if removes_earlier or not pending.isdisjoint(view.order) else []
         surplus = {
             message["id"]
             for message in present
-            if (message["id"] in pending or (is_first and message["role"] not in _ASKED))
+            if (message["id"] in pending or (removes_earlier and message["role"] not in _ASKED))
             and not self._is_kept(message["id"], pending)
         }
         if surplus:
@@ -206,7 +206,7 @@ class Messages:
         self,
         pending: Collection[str],
         *,
-        is_first: bool,
+        has_compared: bool,
         is_partial: bool,
         overlap: Overlap | None = None,
         waiting: Sequence[Event] = (),
@@ -226,9 +226,14 @@ class Messages:
         still_streaming = [] if overlap is None else kept_pending
         uncompared = ledger.uncompared(wanted)
         is_unknown = not view.knows_messages and bool(wanted) and not self.is_function
-        is_first = is_first and not self.is_function
+        begins_stream = not has_compared and not self.is_function
         missing = [] if is_unknown else [wanted[item] for item in uncompared if not view.has(item)]
-        whole = is_unknown or surplus or (missing and (is_first or still_streaming)) or self._differ(uncompared, wanted)
+        whole = (
+            is_unknown
+            or surplus
+            or (missing and (begins_stream or still_streaming))
+            or self._differ(uncompared, wanted)
+        )
         if whole or not _are_in_order([*order, *(message["id"] for message in missing)], wanted):
             rest = [item for item in order if item not in surplus and item not in still_streaming]
             streaming = [message for item in still_streaming if (message := view.message(item))]

@@ -56,7 +56,8 @@ class State:
         """The channels whose predictions have ended. The next values contain the real values of these channels."""
         self._ever_written: set[str] = set()
         """All channels that nodes have written to during the run."""
-        self._has_begun = False
+        self._has_compared = False
+        """Whether any values have been compared with the client's state."""
         self._last: Any = _NEVER
 
     def record_written(self, names: Collection[str]) -> None:
@@ -80,7 +81,7 @@ class State:
         """Whether the first `values` of a run would change or remove a channel that the client is known to have. New
         channels do not count."""
         visible, known = self._visible(values), self._view.base
-        if self._has_begun or not self._view.knows_state or not isinstance(visible, dict):
+        if self._has_compared or not self._view.knows_state or not isinstance(visible, dict):
             return False
         if not isinstance(known, dict):
             return True
@@ -93,7 +94,7 @@ class State:
         mode = self._options.state
         self._last = values
         self._released.clear()
-        if mode in ("none", "final") or (mode == "initial" and self._has_begun):
+        if mode in ("none", "final") or (mode == "initial" and self._has_compared):
             self._losses.drop("state with the option", mode, Reason.OPTION)
             return None
         return self._event(values)
@@ -161,9 +162,9 @@ class State:
         if predicted and isinstance(visible, dict):
             visible |= {name: view.base[name] for name in predicted}
         snapshots = self._options.state == "all" or not view.knows_state or not isinstance(view.base, dict)
-        is_first, self._has_begun = not self._has_begun, True
+        has_compared, self._has_compared = self._has_compared, True
         written, self._written = self._written, set(predicted)
-        if not isinstance(visible, dict) or snapshots or is_first:
+        if not isinstance(visible, dict) or snapshots or not has_compared:
             return self._whole(visible)
         return self._changes(visible, written)
 

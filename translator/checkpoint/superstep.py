@@ -1,22 +1,22 @@
-"""Tracks the current superstep of the root graph: which tasks have emitted messages in it, and whether those messages
-can still be stored. This module emits no events.
+"""Tracks which tasks have emitted messages in the current superstep of the root graph, and whether those messages can
+still be stored. This module emits no events.
 
-LangGraph yields `values` only if a channel was written to (`map_output_values`,
-https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_io.py), so a superstep that writes
-nothing ends without `values`. The superstep of a router is an example: its node calls a model and returns only
-`Command(goto=...)`. If an interrupt follows, the run stops without any further values.
+LangGraph yields `values` only if a channel was written to (`map_output_values` in
+https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_io.py). So a superstep that writes
+nothing ends without `values`. For example, the node of a router calls a model and returns only `Command(goto=...)`. If
+an interrupt follows, the run stops without any further values.
 
 Rules
 
-1. Messages emitted since the last values are lost if every task that emitted one has returned and no task has written
-   to a channel, because no later values will contain them. Messages from a graph inside a root task count as that
-   task's messages.
-2. If the stream has the `tasks` mode, only that mode shows when a task has returned. An `updates` part names a node,
-   not a task, and `Send` may run a node several times. Without the `tasks` mode, an `updates` part counts as the return
-   of the one task that the edges of the graph create for its node. The metadata of a message shows whether the edges
-   created its task (`__pregel_pull`), unless the message comes from a graph inside the task. The messages of all other
-   tasks stay until the next values.
-3. A failed attempt does not count as the return of a task, and neither does an interrupt.
+1. The messages that were emitted since the last values stay unsaved if every task that emitted one has returned and no
+   task has written to a channel. No later values will contain these messages. A message from a graph that runs inside a
+   root task counts as a message of that task.
+2. If the stream has the `tasks` mode, only that mode shows when a task has returned. An `updates` part is ambiguous,
+   because it names a node and not a task, and `Send` may run a node several times. Without the `tasks` mode, an
+   `updates` part counts as the return of the one task that the edges of the graph create for its node. The metadata of
+   a message shows whether the edges created its task (`__pregel_pull`), unless the message comes from a graph inside
+   the task. The messages of all other tasks stay until the next values.
+3. A task that fails or raises an interrupt does not count as returned.
 """
 
 from __future__ import annotations
@@ -28,26 +28,28 @@ from ..parts.channels import as_sequence, writes_channels
 from ..parts.part import Namespace, task_path
 
 _PULL: Final = "__pregel_pull"
-"""The first item of a task's path in the metadata, if the task was created by the edges of the graph and not by a
-`Send` (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/_internal/_constants.py)."""
+"""The first item of the path of a task that was created by the edges of the graph, and not by a `Send`
+(https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/_internal/_constants.py). The path is in
+the metadata of the task's messages."""
 
 
 class Superstep:
-    """What is known about the superstep from the parts that followed the last values of the root graph."""
+    """The state of the current superstep, according to the parts that followed the last values of the root graph."""
 
     def __init__(self) -> None:
         self._unfinished: set[str] = set()
         """The tasks that have emitted a message and have not returned."""
         self._of_node: dict[str, str] = {}
-        """For each node, the task that the edges of the graph created, if it has emitted a message (rule 2)."""
+        """For each node, the task that the edges of the graph created for it, if that task has emitted a message (rule
+        2)."""
         self._has_messages = False
         self._has_written = False
         self._has_tasks = False
         """Whether the stream has the mode `tasks` (rule 2)."""
 
     @property
-    def lost_its_messages(self) -> bool:
-        """Whether messages were emitted that will not be stored (rule 1)."""
+    def has_unsaved_messages(self) -> bool:
+        """Whether messages were emitted that no later values will contain (rule 1)."""
         return self._has_messages and not self._unfinished and not self._has_written
 
     def read_message(self, ns: Namespace, metadata: Mapping[str, Any]) -> None:
@@ -74,7 +76,7 @@ class Superstep:
             self._unfinished.discard(f"{task.get('name')}:{task.get('id')}")
 
     def reset(self) -> None:
-        """Starts again, because values have arrived or the lost messages are being removed."""
+        """Forgets the superstep, because values have arrived or the unsaved messages are being removed."""
         self._unfinished.clear()
         self._of_node.clear()
         self._has_messages = self._has_written = False

@@ -69,8 +69,8 @@ class Checkpoint(NamedTuple):
     """The messages of the checkpoint in AG-UI form, by id; None if there is no messages channel."""
     pending: set[str]
     """The ids of the messages that were pending when the checkpoint was read."""
-    is_first: bool
-    """Whether no earlier values have been emitted."""
+    has_compared: bool
+    """Whether earlier values or checkpoints had been compared with the client's messages and state."""
     is_older: bool
     """Whether the state in the checkpoint is older than the client's state (rule 3)."""
 
@@ -91,7 +91,7 @@ class RootValues:
         self._unsaved = options.unsaved
         self.last: Any = None
         """The newest known values."""
-        self.has_emitted = False
+        self.has_compared = False
         """Whether any values or checkpoints have been compared with the client's messages and state, or are being
         compared."""
         self.is_resumed = False
@@ -104,7 +104,8 @@ class RootValues:
         """Whether the deferred values had interrupts, which means that their superstep has not ended."""
         self._ignored: Any = _NONE
         """The last values of the stream, if they were ignored (rule 4)."""
-        self._has_streamed = False
+        self._has_stream_values = False
+        """Whether the stream has delivered any values."""
         self._has_ended = False
         """Whether the run has ended."""
         self._is_ahead = False
@@ -118,14 +119,14 @@ class RootValues:
     def defers(self, values: Any, waiting: WaitingMessages, *, is_partial: bool) -> bool:
         """Defers these values if they are the first ones of the stream and have to wait for the next part (rule 1).
         Returns whether they were deferred."""
-        if self.has_emitted:
+        if self.has_compared:
             return False
         ids = [message["id"] for message in waiting.stored]
         is_older = self._messages.would_remove(self._channel(values), ids) or self._state.would_revert(values)
         if is_older:
             self.last = self._deferred = values
             self._deferred_is_partial = is_partial
-            self._has_streamed = True
+            self._has_stream_values = True
         return is_older
 
     def release(
@@ -144,7 +145,7 @@ class RootValues:
         self, values: Any, waiting: WaitingMessages, *, is_partial: bool
     ) -> Generator[Event, None, SuperstepEnd | None]:
         """Yields the events for values of the stream, unless they are older than a checkpoint."""
-        self._has_streamed = True
+        self._has_stream_values = True
         if self._is_ahead:
             messages = self._channel(values)
             self._is_ahead = messages is not None and self._messages.is_behind(messages)
@@ -160,12 +161,13 @@ class RootValues:
         checkpoint is not newer than the known values (rule 2)."""
         values = without_interrupts(values)
         messages = self._channel(values)
-        if self._has_streamed and (messages is None or not self._messages.is_ahead(messages)):
+        if self._has_stream_values and (messages is None or not self._messages.is_ahead(messages)):
             self._losses.drop("checkpoint", None, Reason.OLDER)
             return None
-        is_first, self.has_emitted, self.last = not self.has_emitted, True, values
+        has_compared, self.has_compared, self.last = self.has_compared, True, values
         pending = self._ledger.pending()
-        is_older = is_first and self._messages.would_remove(messages, pending) and self._state.would_revert(values)
+        lacks_messages = not has_compared and self._messages.would_remove(messages, pending)
+        is_older = lacks_messages and self._state.would_revert(values)
         if not is_older:
             with self._losses.guard("The plan"):
                 self._messages.read_plan(values)
@@ -173,29 +175,29 @@ class RootValues:
         stored: Mapping[str, Event] | None = None
         with self._losses.guard("The messages"):
             stored = None if messages is None else self._messages.read_checkpoint(messages)
-        return Checkpoint(values, stored, pending, is_first, is_older)
+        return Checkpoint(values, stored, pending, has_compared, is_older)
 
     def on_checkpoint(self, checkpoint: Checkpoint, overlap: Overlap) -> Iterator[Event]:
         """Yields the events for a checkpoint (rule 3). `overlap`: the messages of the checkpoint that are still
         streaming."""
-        values, stored, pending, is_first, is_older = checkpoint
+        values, stored, pending, has_compared, is_older = checkpoint
         if stored is not None:
             with self._losses.guard("The messages"):
-                yield from self._messages.reconcile_checkpoint(stored, pending, overlap, is_first=is_first)
+                yield from self._messages.reconcile_checkpoint(stored, pending, overlap, has_compared=has_compared)
         if not is_older:
             with self._losses.guard("The state"):
                 if (event := self._state.on_checkpoint(values)) is not None:
                     yield event
 
-    def on_lost_messages(self, waiting: WaitingMessages) -> Generator[Event, None, SuperstepEnd | None]:
+    def remove_unsaved(self, waiting: WaitingMessages) -> Generator[Event, None, SuperstepEnd | None]:
         """Yields the events that remove the messages emitted since the last values, because no channel was written
         (rule 7)."""
         messages = self._channel(self.last)
         shows_messages = messages is not None or self._lacks_channel(self.last)
-        if not (self.has_emitted and shows_messages):
+        if not (self.has_compared and shows_messages):
             return None
         self._keep_unsaved(messages or (), waiting)
-        yield from self._messages.without_channel() if messages is None else self._messages.on_lost_messages()
+        yield from self._messages.without_channel() if messages is None else self._messages.remove_unsaved()
         return SuperstepEnd(is_compared=True)
 
     def waiting_messages(self, waiting: WaitingMessages) -> list[Event]:
@@ -252,18 +254,20 @@ class RootValues:
                     yield event
             except Exception as error:
                 self._losses.fault("The state", error)
-        self.has_emitted = True
+        self.has_compared = True
         return ended
 
     def _reconcile_messages(
         self, messages: Sequence[Any] | None, waiting: WaitingMessages, *, is_partial: bool
     ) -> Generator[Event, None, SuperstepEnd | None]:
-        is_first = not self.has_emitted
+        has_compared = self.has_compared
         if not is_partial:
             self._keep_unsaved(messages or (), waiting)
         if messages is not None:
-            stored = waiting.stored if is_first or not is_partial else []
-            yield from self._messages.on_values(messages, is_first=is_first, is_partial=is_partial, waiting=stored)
+            stored = [] if has_compared and is_partial else waiting.stored
+            yield from self._messages.on_values(
+                messages, has_compared=has_compared, is_partial=is_partial, waiting=stored
+            )
         elif not is_partial:
             yield from self._messages.without_channel()
         return None if is_partial else SuperstepEnd(messages is not None or self._unsaved == "step")

@@ -131,17 +131,20 @@ class Waiting:
         interrupted: set[Namespace],
         *,
         at_breakpoint: bool,
-        is_first: bool,
+        has_compared: bool,
     ) -> list[Event]:
         """The messages that count as stored, after those of the root graph (rule 2).
 
         `owners`: for each of the `namespaces`, the owner of the subgraph's messages, or None if the messages are not
         visible. `interrupted`: the namespaces in which an interrupt is pending. `at_breakpoint`: whether the run is
-        waiting at a static breakpoint. `is_first`: whether no values of the root graph have been emitted yet (rule 5).
+        waiting at a static breakpoint. `has_compared`: whether values of the root graph have been compared with the
+        client's messages (rule 5).
         """
         begun = self._messages if at_breakpoint else ()
         pending = interrupted.union(ns for ns in begun if not self._has_ended(ns))
-        waiting = (ns for ns in sorted(self._messages) if is_first or any(other[: len(ns)] == ns for other in pending))
+        waiting = (
+            ns for ns in sorted(self._messages) if not has_compared or any(other[: len(ns)] == ns for other in pending)
+        )
         return [message for ns in waiting for message in self._own(ns, owners.get(ns))]
 
     def _has_ended(self, path: Namespace) -> bool:

@@ -1,5 +1,5 @@
-"""Reads a thread's messages as a conversation, and finds the client's messages and state, the message ids, and the tool
-calls that are waiting for a result.
+"""Reads a thread's messages as a conversation. The functions return the client's messages and state, the message ids,
+and the unanswered tool calls.
 
 Messages may have any form that LangGraph accepts, such as objects, their JSON, pairs or plain strings.
 """
@@ -52,12 +52,12 @@ def message_ids(messages: Iterable[Any]) -> list[str]:
 
 
 def unanswered_calls(messages: Sequence[Any]) -> list[tuple[str, str]]:
-    """Returns the ids and names of the tool calls that are waiting for a result.
+    """Returns the ids and names of the unanswered tool calls.
 
-    A tool call is waiting if it is part of the thread's last assistant message and no result for it follows. If a user
-    message follows, no tool call is waiting, because providers require results to directly follow the tool calls. A
-    tool call with malformed arguments counts as waiting too, because some adapters send it back to the model, and the
-    provider then requires its result. A tool call that the provider runs itself does not wait for a result.
+    A tool call is unanswered if the thread's last assistant message contains it and no result for it follows. If a user
+    message follows that assistant message, no tool call counts as unanswered, because providers require results to
+    directly follow the tool calls. A tool call with malformed arguments counts too, because some adapters send it back
+    to the model, and the provider then requires a result. A tool call that the provider runs itself never counts.
     """
     results: set[str] = set()
     for message in reversed(messages):

@@ -88,7 +88,7 @@ class _Reader:
     def __init__(self) -> None:
         self._read: list[BaseMessage] = []
         self._reasoning: list[Wire] = []
-        """The reasoning messages that are waiting for the next answer."""
+        """The reasoning messages that belong to the next answer, which has not been read yet."""
         self._answers: dict[str, AIMessage] = {}
         """For each answer's id, the message to which the answer's reasoning and media are added."""
         self._last: AIMessage | None = None

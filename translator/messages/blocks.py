@@ -111,7 +111,7 @@ class BlockEvents:
             self._losses.drop("text of the message", model_call.message_id, Reason.STRUCTURED)
         yield from model_call.reasoning.end(view.open_spans)
         for tool_call in model_call.tool_calls.calls:
-            if not tool_call.has_begun:
+            if not tool_call.is_decided:
                 self._losses.drop("tool call", tool_call.emitted_id, Reason.NO_NAME)
         yield from tool_calls.ends(model_call.tool_calls, tag, view.open_calls)
         metadata: dict[str, Any] = {"finishReason": model_call.finish} if model_call.finish else {}

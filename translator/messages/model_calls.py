@@ -154,7 +154,7 @@ class ModelCall:
         return {**event, "metadata": {**event.get("metadata", {}), "parentToolCallId": self.parent_tool_call}}
 
     @property
-    def has_begun(self) -> bool:
+    def has_content(self) -> bool:
         """Whether a chunk has contained text, or other content that fixed the id of the message."""
         return self.has_text or self.record.id is not None
 
@@ -270,7 +270,9 @@ class ModelCalls:
             ]
         elif run_id:
             same = [
-                model_call for model_call in unfinished if model_call.record.run_id is None and not model_call.has_begun
+                model_call
+                for model_call in unfinished
+                if model_call.record.run_id is None and not model_call.has_content
             ]
         else:
             same = [

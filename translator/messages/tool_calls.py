@@ -46,7 +46,7 @@ class ToolCall:
     """The arguments that arrived before the decision whether to emit the call."""
     size: int = 0
     """The number of characters of the arguments so far."""
-    has_begun: bool = False
+    is_decided: bool = False
     """True once it has been decided whether the call is emitted."""
     is_emitted: bool = False
     """Whether the call is emitted. False for hidden calls, and for calls whose id the client already knows."""
@@ -85,7 +85,7 @@ class ToolCalls:
             self.calls.append(call)
             if block.index is not None:
                 self._slots[slot] = call
-        elif call.id is None and block.id and not call.has_begun:
+        elif call.id is None and block.id and not call.is_decided:
             call.id = call.emitted_id = block.id
         call.name = call.name or block.name
         return call
@@ -112,11 +112,11 @@ def fragment(
     whether the call is emitted, and returns the decision. `opened`: the ids of the calls that are open at the
     client."""
     call.size += len(args)
-    if not call.has_begun:
+    if not call.is_decided:
         call.early_args.append(args)
         if not call.name:
             return []
-        call.has_begun = True
+        call.is_decided = True
         call.is_emitted = begin(call)
         if not call.is_emitted:
             return []

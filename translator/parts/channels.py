@@ -80,10 +80,10 @@ def written_messages(output: Any, key: str) -> list[Any]:
 
 
 def unanswered_calls_in(output: Any) -> tuple[set[str], set[str]]:
-    """Returns two sets of ids: those of the tool calls that are still waiting for a result, and those of the tool calls
-    that have one. In each list of messages, only the last assistant message and the results after it are considered.
-    `output`: a node's raw output, or the payload of `values`. All channels are searched."""
-    waiting: set[str] = set()
+    """Returns two sets of ids: those of the unanswered tool calls, and those of the answered ones. In each list of
+    messages, only the last assistant message and the results after it are considered. `output`: a node's raw output, or
+    the payload of `values`. All channels are searched."""
+    calls: set[str] = set()
     answered: set[str] = set()
     for item in _outputs(output):
         for value in (channels(item) or {}).values():
@@ -95,9 +95,9 @@ def unanswered_calls_in(output: Any) -> tuple[set[str], set[str]]:
                     continue
                 for call in as_sequence(fields.get("tool_calls")) if kind == "ai" else ():
                     if type(call) is dict and isinstance(call.get("id"), str):
-                        waiting.add(call["id"])
+                        calls.add(call["id"])
                 break
-    return waiting - answered, answered
+    return calls - answered, answered
 
 
 def _outputs(output: Any) -> Sequence[Any]:

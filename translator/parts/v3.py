@@ -20,7 +20,7 @@ Rules:
    So if a model generates text while a tool in its graph is running, that text is treated as if it had been generated
    inside the tool.
 4. If a tool runs a graph, the event that names the tool call (`lifecycle`) arrives after the first `values` of that
-   graph. So these `values` are held until the next part arrives.
+   graph. So these `values` are held until the next event arrives.
 5. Messages have no node name, tags or metadata, and there are no `updates`, `tasks` or `custom` parts. A `NOTE` at the
    start of the stream describes what the client does not get as a result. If a run continues a step after an interrupt,
    no part shows this either. So the messages from the tasks of that step that had already finished are removed at
@@ -74,7 +74,7 @@ class Envelopes:
         returned a `Command`."""
         self._graphs: set[Namespace] = set()
         """The graphs whose first `values` have arrived."""
-        self._waiting: Part | None = None
+        self._held: Part | None = None
 
     def gap(self) -> None:
         """Tells the reader that events may have been missed. The rest of each open message is skipped."""
@@ -82,9 +82,9 @@ class Envelopes:
 
     def flush(self) -> Iterator[Part]:
         """Yields the `values` that are being held (rule 4), and stops holding them."""
-        waiting, self._waiting = self._waiting, None
-        if waiting is not None:
-            yield waiting
+        held, self._held = self._held, None
+        if held is not None:
+            yield held
 
     def read(self, envelope: Mapping[str, Any], part: Part) -> Iterator[Part]:
         """Yields the parts for the event in `envelope`. `part`: the part that contains the event."""
@@ -112,7 +112,7 @@ class Envelopes:
                 self._superstep_ended(ns)
             if ns not in self._graphs:
                 self._graphs.add(ns)
-                self._waiting = part
+                self._held = part
                 return
         yield part
 

@@ -1,5 +1,5 @@
-"""Finds the calls to deepagents' `task` tool that are waiting for a result, and the call that a subagent runs for. This
-module emits no events.
+"""Finds the unanswered calls to deepagents' `task` tool, and the call that a subagent runs for. This module emits no
+events.
 
 The tool is defined in
 https://github.com/langchain-ai/deepagents/blob/main/libs/deepagents/deepagents/middleware/subagents.py. In this module,
@@ -7,17 +7,17 @@ https://github.com/langchain-ai/deepagents/blob/main/libs/deepagents/deepagents/
 
 Rules:
 
-1. A graph's waiting calls are found in the graph's own last values. They are the calls in the last assistant message
-   that have no result yet. Other values are not searched, because some models start counting again, so call ids are not
-   unique across graphs or turns.
-2. If the stream was joined late, no values of the root graph may have arrived yet. In that case the values in a
-   checkpoint are used.
-3. A subagent runs for the call that the `tasks` mode names. Without that mode, the call is identified from the
-   subagent's input: the last human message in the input ends with the call's description, even when the subagent is
-   resumed. If the input is unknown, the name of the subagent's graph (`lc_agent_name`) identifies it.
-4. A delegation contains the id by which the client knows the call. The delegation has no such id in two cases. If the
-   tool is hidden, the client never gets the call. If the call's own id was already taken, the client does not get the
-   call until the next snapshot (`calls.py`, rule 2).
+1. The unanswered calls of a graph are the calls in its last assistant message that have no result yet. They are read
+   from the last values of that graph only, because call ids are not unique: some models number their calls from the
+   beginning again in each graph and each turn.
+2. If a stream is joined late, a subagent may appear before any values of the root graph have arrived. In that case, the
+   calls are read from a checkpoint.
+3. The `tasks` mode names the call that a subagent runs for. Without that mode, the subagent's input identifies the
+   call, because the last human message in the input ends with the call's description. This also holds when the subagent
+   is resumed. If the input is unknown, the name of the subagent's graph (`lc_agent_name`) identifies the call.
+4. A `Delegation` contains the id by which the client knows the call. There are two cases in which the client does not
+   have the call: the tool is hidden, or the call's id was already taken and no snapshot has followed yet (`calls.py`,
+   rule 2).
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ class Delegation(NamedTuple):
 
 
 class Delegations:
-    """Keeps track of the unanswered calls that the graphs of a run have made. `view`: the client's messages. `call_of`:
-    a function that returns the id of the call that a tool's task runs, or None if the `tasks` mode has not named the
-    call."""
+    """Keeps track of the unanswered `task` calls that the graphs of a run have made. `view`: the client's messages.
+    `call_of`: a function that returns the id of the call that a tool's task runs, or None if the `tasks` mode has not
+    named the call."""
 
     def __init__(self, view: ClientView, options: Options, call_of: Callable[[Namespace], str | None]) -> None:
         self._view = view
@@ -80,8 +80,8 @@ class Delegations:
             self.read_values((), channels)
 
     def of(self, ns: Namespace, name: Any, text: str | None) -> list[Delegation]:
-        """Returns the calls that a graph may run for (rule 3). `ns`: the namespace of the graph, which a tool has
-        called.
+        """Returns the calls that a graph may run for (rule 3). `ns`: the namespace of the graph, which was called by a
+        tool.
 
         `name`: the graph's name. `text`: the text of the graph's input. Either of them is None if it is unknown.
         """
@@ -114,8 +114,8 @@ class Delegations:
                 yield Delegation(call_id, message_id, *args, client_id)
 
     def _results_behind(self, message_id: str) -> set[str]:
-        """Returns the ids of the calls whose results follow a message in the client. They are needed because, when a
-        run is resumed, the values do not yet contain the results of sibling tasks that have finished."""
+        """Returns the ids of the calls whose results follow this message in the client's messages. The view is examined
+        because the first values of a resumed run do not yet contain the results of sibling tasks that have finished."""
         call_ids: set[str] = set()
         for message in self._view.messages:
             if message["id"] == message_id:

@@ -39,11 +39,11 @@ class Steps:
     """The open steps of one run. Every method that handles a part of the stream returns the events for that part."""
 
     def __init__(self, options: Options, subagents: Subagents) -> None:
-        self._on = options.steps
+        self._is_on = options.steps
         self._subagents = subagents
         self._running: dict[_Step, dict[_Task, None]] = {}
         """For each step, the tasks that are known to be running."""
-        self._exact = False
+        self._has_tasks = False
         """Whether the stream contains the `tasks` mode, which shows when tasks begin and end."""
         self._ended: set[_Task] = set()
         """The tasks that have ended although their superstep has not. If they are still streaming, they do not begin a
@@ -74,11 +74,11 @@ class Steps:
         """Handles the end of a task of `node`. If the task was not known to be running, its step begins and ends now.
         `is_cached`: whether the task ran before this run, in which case the `tasks` mode contains its start but not its
         result."""
-        return self._end(ns, node) if self._exact is is_cached else []
+        return self._end(ns, node) if self._has_tasks is is_cached else []
 
     def on_task(self, ns: Namespace, task: Mapping[str, Any]) -> list[Event]:
         """Handles a part of the `tasks` mode: the start or the result of a task."""
-        self._exact = True
+        self._has_tasks = True
         node, task_id = task.get("name"), task.get("id")
         if not isinstance(node, str):
             return []
@@ -97,7 +97,7 @@ class Steps:
         return finished
 
     def _begin(self, ns: Namespace, node: str, task: str) -> list[Event]:
-        if not self._on or not self._subagents.has_steps(ns):
+        if not self._is_on or not self._subagents.has_steps(ns):
             return []
         step = self._step(ns, node)
         if step in self._running:
