@@ -169,9 +169,9 @@ class Watcher(Person):
 
     async def _once(self, url: str) -> None:
         runs: list[str] = []
+        if self.last_id is None or self.chance.random() < 0.5:  # another tab, which has no id until it gets one
+            self.view, self.last_id = ClientView(None, version="1.0"), None
         headers = {} if self.last_id is None else {"Last-Event-ID": self.last_id}
-        if self.last_id is None or self.chance.random() < 0.5:  # another tab
-            self.view, headers = ClientView(None, version="1.0"), {}
         asked = {"params": {"agent": self.agent}, "headers": headers}
         try:
             async with self.client.stream("GET", f"{url}/watch/{self.thread_id}", **asked) as response:  # type: ignore[arg-type]
