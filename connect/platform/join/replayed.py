@@ -15,7 +15,7 @@ States of a connection:
      |  ^                                                                                               ^ |
      |  +------- what follows does not fit: no jump ----+                                               | |
      +---------- the newest id, an event seen under it --> guessing ---- what was repeated is over -----+ |
-     +---------- a wait, over which the ids moved on as long ---------------------------------------------+
+     +---------- a wait, and an event that was made in it ------------------------------------------------+
     rewound ---- the newest id's events have come again --> kept
 
 The first connection begins in `kept`, those after it in `rewound`: a stream is joined again after an id that is older
@@ -28,7 +28,9 @@ Rules:
    In `rewound`, if none of them comes first, events may be missing: a gap. A run that begins anew leaves none.
 3. `guessing`: events that may be repeated wait until what follows decides. They are emitted, late but in order, if it
    was no jump.
-4. `live`: nothing is repeated any more.
+4. `live`: nothing is repeated any more. A wait shows this only if the event that ends it was made a while after the
+   reader had begun to wait, by its id and the reader's clock. A reader whose process was busy waits for events that
+   were kept long before. If the server's clock is behind the reader's, no wait shows it: then rule 3 stays in force.
 5. Events without an id are new; after another connection there is a gap before them. Ids of other forms are compared
    for equality, the last 1,024, and a stream is joined again after the newest.
 
@@ -40,6 +42,7 @@ newest id's events are kept, 1,024 at most: any further one is taken for new.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import deque
 from collections.abc import Mapping
@@ -55,7 +58,7 @@ _LAST: Final = 999_999
 """Above any number of a millisecond."""
 _MOST: Final = 1_024
 _LIVE_AFTER: Final = 250
-"""Milliseconds without an event, and between the ids before and after, that show that nothing kept is left."""
+"""Milliseconds without an event, before the next one is made, that show that nothing kept is left."""
 _TIMED = re.compile(r"(\d+)-(\d+)")
 _COUNTED = re.compile(r"((?:.+_)?)(\d+)")
 
@@ -126,10 +129,10 @@ class ReplayFilter:
         self._is_covered = self._was_guessed = False
         self._forget_guesses()
 
-    def take(self, received: Received, waited: float = 0.0) -> list[Received]:
+    def take(self, received: Received, waited: float = 0.0, now: float = math.inf) -> list[Received]:
         """Takes the next event; gives what is new: nothing, it, or first those that waited.
 
-        `waited`: seconds for which nothing came before it.
+        `waited`: seconds for which the reader waited for it. `now`: the reader's time, in seconds since 1970.
         """
         self.gap = self._is_fresh = False
         if received.id is None:
@@ -139,18 +142,18 @@ class ReplayFilter:
             return self._other(received, hash((received.id, entry)))
         known = self._position
         if known is None or position.series != known.series or position[1:3] > known[1:3]:
-            return self._newer(received, entry, position, waited)
+            return self._newer(received, entry, position, waited, now)
         if position[1:3] < known[1:3]:
             return self._older()
         return self._same(received, entry, position)
 
     # --- by its position ------------------------------------------------------------------------------------------
 
-    def _newer(self, received: Received, entry: int, position: _Position, waited: float) -> list[Received]:
+    def _newer(self, received: Received, entry: int, position: _Position, waited: float, now: float) -> list[Received]:
         new = self._all_decided()
         if self._state == "rewound":
             self._rewound_to(received)
-        elif self._state == "repeating" or (self._state == "kept" and self._is_past_kept(position, waited)):
+        elif self._state == "repeating" or (self._state == "kept" and self._is_past_kept(position, waited, now)):
             self._state = "live"
         self._newest, self._position = received.id, position
         self._known, self._next = [entry], 0
@@ -208,10 +211,14 @@ class ReplayFilter:
         self.gap = not (self._next or self._is_covered or begins)
         self._state = "kept"
 
-    def _is_past_kept(self, position: _Position, waited: float) -> bool:
+    def _is_past_kept(self, position: _Position, waited: float, now: float) -> bool:
+        """Whether the event was made so long after the last one, and after the reader began to wait for it, that the
+        server had sent all that it had kept."""
         known = self._position
-        moved = 0 if known is None or known.series or position.series else position.number - known.number
-        return min(waited * 1000, moved) >= _LIVE_AFTER
+        if known is None or known.series or position.series:
+            return False
+        began = (now - waited) * 1000
+        return min(waited * 1000, position.number - max(known.number, began)) >= _LIVE_AFTER
 
     # --- guessing -------------------------------------------------------------------------------------------------
 

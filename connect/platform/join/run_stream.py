@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import time
 from collections.abc import AsyncGenerator
 from typing import NamedTuple
 
@@ -69,7 +70,7 @@ async def run_events(
                 is_first = False
                 waits_since = clock()
                 async for event in received:
-                    new = replay.take(event, waited=clock() - waits_since)
+                    new = replay.take(event, waited=clock() - waits_since, now=time.time())
                     if replays and replay.gap:
                         yield Connected(gap=True)
                     if event.event == _END:
