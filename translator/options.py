@@ -97,14 +97,14 @@ class Options:
         `RUN_ERROR`.
     `hidden_tools`: The names of tools whose calls and results are not emitted, such as a tool for structured output.
     `visibility`: Which model calls are emitted while they are streaming. This is either a function or a mapping. The
-    function takes the LangGraph metadata of a model call. The keys of the mapping are names of nodes, tags, or `*` for
-    all other model calls. The function returns, and the mapping contains, one of these values. `stream`: the model call
-    is emitted. `hide`: it is not emitted. `tool`: if the model call is made inside a tool, its messages are emitted
-    with the tool call's id as `parentToolCallId` in their metadata, and are removed when the root graph's step ends. If
-    the mapping does not cover a model call, or the function returns None, the key `agui_visibility` in the model call's
-    metadata decides. Without that key, a model call is emitted unless it is made inside a tool or a middleware.
-    Messages that belong to the conversation in the checkpoint are always emitted, at the latest when the checkpoint
-    arrives.
+        function takes the LangGraph metadata of a model call. The keys of the mapping are names of nodes, tags, or `*`
+        for all other model calls. The function returns, and the mapping contains, one of these values. `stream`: the
+        model call is emitted. `hide`: it is not emitted. `tool`: if the model call is made inside a tool, its messages
+        are emitted with the tool call's id as `parentToolCallId` in their metadata, and are removed when the root
+        graph's step ends. If the mapping does not cover a model call, or the function returns None, the key
+        `agui_visibility` in the model call's metadata decides. Without that key, a model call is emitted unless it is
+        made inside a tool or a middleware. Messages that belong to the conversation in the checkpoint are always
+        emitted, at the latest when the checkpoint arrives.
     `predict_state`: The tool arguments that are emitted as state while the model is still generating them.
     `interrupts`: How interrupts are emitted. `outcome`: in `RUN_FINISHED.outcome`. `legacy`: as the custom event
         `on_interrupt`, which older clients understand. `both`: in both ways.

@@ -571,9 +571,7 @@ class Procedures:
                 yield from self._end_subagent(subagent, failure)
         with guard("The end of the steps"):
             yield from self._steps.end_superstep(())
-        for _ in range(
-            2
-        ):  # items are still open only after an exception, or if an event that closes an item was left out
+        for _ in range(2):  # an item is still open only after an exception, or if its end event was left out
             with guard("What is open"):
                 if self._view.has_open_items:
                     yield from self._view.open.closings()

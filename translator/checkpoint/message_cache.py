@@ -1,17 +1,17 @@
-"""Caches the AG-UI form of the stored messages, so that only new and changed messages are converted: `MessageCache`.
+"""Caches the AG-UI form of the stored messages (`MessageCache`), so that only new and changed messages are converted.
 
 This module emits no events, and does not know which messages the client has.
 
 Rules:
 
 1. Each read examines every message, because a node may edit a message in place. The values contain such an edit at
-   once. The checkpoint may contain it only after the next write to the channel, because a checkpointer only has to
-   store channels with a new version
+   once. The checkpoint may not contain it before the next write to the channel, because a checkpointer only has to
+   store channels that have a new version
    (https://github.com/langchain-ai/langgraph/blob/main/libs/checkpoint/langgraph/checkpoint/base/__init__.py).
 2. A message has changed if the JSON of its fields has changed. The cache stores only a hash of that JSON.
-3. A message is identified by its id, or by its position if it has no id. Usually all new messages follow the unchanged
-   ones, and only the positions after those have to be compared. In any other case, an unchanged message is recognised
-   at any position.
+3. A message is identified by its id, or by its position if it has no id. Usually the earlier messages are unchanged,
+   and only the messages after them have to be examined further. If an earlier message has changed, unchanged messages
+   are recognised at any position.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class MessageCache:
         self.keys: list[Any] = []
         """The id of each message, or its position if it has no id."""
         self.past: set[Any] = set()
-        """The keys of messages that were in an earlier read and not in the latest one."""
+        """The keys of the messages that were present in an earlier read but not in the latest one."""
         self.unreadable: set[str] = set()
         """The ids of messages that cannot be read."""
         self._digests: list[int] = []
@@ -123,8 +123,8 @@ def _key(fields: Mapping[str, Any], position: int) -> Any:
 
 
 def _digests(all_fields: Sequence[Mapping[str, Any]]) -> tuple[list[int], bool]:
-    """Returns two things: a hash for each message, which changes when the message changes, and whether the fields of
-    all messages can be written as JSON without conversion."""
+    """Returns a hash for each message, which changes when the message changes. The second result is whether the fields
+    of all messages can be written as JSON without conversion."""
     try:
         return [hash(orjson.dumps(_FIELDS[fields["type"]](fields))) for fields in all_fields], True
     except Exception:  # a message of a rare type, or a value that JSON cannot express

@@ -1,8 +1,8 @@
 """Compares the stored messages with the client's messages, and emits the smallest events that make the client's
 messages equal to the stored ones.
 
-The stored messages are authoritative. A message that streamed may not be stored, and a stored message may never have
-streamed.
+The stored messages are authoritative: a message that was streamed may never be stored, and a stored message may never
+have been streamed.
 
 Rules:
 
@@ -10,32 +10,33 @@ Rules:
    LangGraph's reducer replaces a stored message with a new message that has the same id, and appends all other new
    messages (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/graph/message.py). The tool
    results of one assistant message may be in any order, and so may reasoning and activities.
-2. The client also keeps these messages although they are not stored:
+2. The client also keeps the following messages, although they are not stored:
 
-   - messages of a subagent, because a run that resumes the subagent continues them;
+   - messages of a subagent, because they continue when a run resumes the subagent;
    - activities that nodes made;
-   - messages that were emitted in a superstep that has not ended;
-   - the client's copy of a stored message that cannot be read, because the graph has not removed that message.
+   - messages that were emitted in a superstep that has not ended yet;
+   - the client's copy of a stored message that cannot be read, because that message is still in the thread.
 
    All other messages that were never stored are removed. Messages that the graph removed are also removed, unless
    `history="keep"` is set.
-3. New messages at the end of the channel are emitted as the events of a new message. Any other change is emitted as a
+3. New messages at the end of the channel are emitted as message events. Any other change is emitted as a
    `MESSAGES_SNAPSHOT`, because no other event can remove or reorder messages, or replace their text
-   (https://docs.ag-ui.com/concepts/events). Messages that the client lacks when the stream begins are emitted as a
-   snapshot too.
+   (https://docs.ag-ui.com/concepts/events). The messages that the client lacks when the stream begins are also emitted
+   as a snapshot.
 4. A client that receives a snapshot keeps the order of the messages that it already has
    (https://github.com/ag-ui-protocol/ag-ui/blob/main/sdks/typescript/packages/client/src/apply/default.ts). If that
    order would be wrong, two snapshots are emitted. The first one contains only the messages that are already in order,
    so the client drops the others. The second one contains all messages.
-5. A client may also keep older reasoning and activities that a snapshot does not contain (same source as rule 4). They
-   are recorded as kept (`ledger.py`, rule 5).
+5. A client may keep older reasoning and activities even if a snapshot does not contain them (same source as rule 4).
+   They are recorded as kept (`ledger.py`, rule 5).
 6. The plan (`convert/plan.py`) counts as a stored message. A change to the plan is emitted as `ACTIVITY_DELTA`
    (https://docs.ag-ui.com/concepts/events).
-7. A stored message is compared with the client's copy if the stored message is new or has changed, or if any event has
-   been emitted under its id since the last comparison.
-8. A function (`@entrypoint`) yields the return value of one call, which is not the whole conversation. So the messages
-   in that value are added, and no other messages are removed. The stream does not contain what a function saves with
-   `entrypoint.final(save=...)` (https://docs.langchain.com/oss/python/langgraph/functional-api).
+7. A stored message is compared with the client's copy if it is new, if it has changed, or if an event has been emitted
+   under its id since the last comparison.
+8. The values of a function (`@entrypoint`) are the return value of one call, and not the whole conversation. So the
+   messages in these values are added, and no other messages are removed. If a function saves something else with
+   `entrypoint.final(save=...)`, the stream does not contain it
+   (https://docs.langchain.com/oss/python/langgraph/functional-api).
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ class Messages:
         self._losses = losses
         self._stored = MessageCache(options, losses)
         self._last: Any = None
-        """The value of the channel when it was last read."""
+        """The value that the channel had when it was last read."""
         self._is_written = False
         self._has_removed_earlier = False
         """For a graph without a messages channel: whether the messages of earlier runs, which no checkpoint contains,
@@ -88,7 +89,7 @@ class Messages:
         self._plan_id = None if options.plan is None else plan_id(options.plan)
 
     def record_written(self, names: Collection[str]) -> None:
-        """Records that nodes wrote these channels."""
+        """Records that nodes wrote to these channels."""
         self._is_written = self._is_written or self._options.messages_key in names
 
     def read_plan(self, values: Any) -> None:
@@ -99,8 +100,8 @@ class Messages:
             self._plan, self._is_written = plan, True
 
     def would_remove(self, messages: Any, pending: Collection[str] = ()) -> bool:
-        """Whether the client is known to have messages that would be removed because neither `messages` nor `pending`
-        contains them. Reads `messages`."""
+        """Whether comparing `messages` would remove any of the client's messages, as far as these are known. The
+        messages with the ids in `pending` are not counted. This method also reads `messages`."""
         if not self._view.knows_messages or not isinstance(messages, (list, tuple)):
             return False
         self._read(messages)
@@ -108,7 +109,7 @@ class Messages:
         return any(item not in beside and not self._is_kept(item, ()) for item in self._view.order)
 
     def is_ahead(self, messages: Sequence[Any]) -> bool:
-        """Whether `messages` continue the messages that were read last: whether they contain the last of those
+        """Whether `messages` continue the messages that were read last. They do if they contain the last of those
         messages, followed by at least one message that was never read before."""
         known, keys = self._stored.keys, keys_of(messages)
         behind = _behind(known[-1], keys) if known else keys
@@ -124,10 +125,10 @@ class Messages:
     ) -> Iterator[Event]:
         """Yields the events for the messages channel of root `values`.
 
-        `has_compared`: whether earlier values have been compared in this run. `is_partial`: whether the
-        superstep of these values has not ended. If so, a message that is not stored may still be stored later, so
-        nothing is removed. `waiting`: the messages of subgraphs that are waiting at an interrupt; they count as stored,
-        and follow those of the channel.
+        `has_compared`: whether earlier values have been compared in this run. `is_partial`: whether the superstep of
+        these values is still running. If so, nothing is removed, because a missing message may still be stored later.
+        `waiting`: the messages of subgraphs that are waiting at an interrupt. They count as stored, and follow the
+        messages of the channel.
 
         The channel is not read again if no node has written to it and its value is the same object as before. In that
         case, the messages are compared only if there are pending messages, if `waiting` is not empty, or if no values
@@ -148,7 +149,8 @@ class Messages:
                 self._ledger.keep(self._ledger.ids_with(message_id))
 
     def read_checkpoint(self, messages: Sequence[Any]) -> dict[str, Event]:
-        """Reads the messages of a checkpoint during the stream. Returns the messages in AG-UI form, by id."""
+        """Reads the messages of a checkpoint during the stream. Returns the messages in AG-UI form, as a mapping from
+        their ids."""
         self._read(messages)
         self._is_written = True  # so that the next values of the stream are read and compared in any case
         return by_id(self._listed)
@@ -156,13 +158,12 @@ class Messages:
     def reconcile_checkpoint(
         self, wanted: Mapping[str, Event], pending: Collection[str], overlap: Overlap, *, has_compared: bool
     ) -> Iterator[Event]:
-        """Yields the events for the messages that `read_checkpoint` has read. The superstep of the stream has not
-        ended.
+        """Yields the events for the messages that `read_checkpoint` has read. The superstep is still running.
 
         `pending`: the ids of the messages that were pending when the checkpoint was read. A message that came from an
-        earlier checkpoint and never streamed is removed if this checkpoint does not contain it. Otherwise a message
-        without an id would stay more than once, because it gets a different id each time the values of an unfinished
-        superstep are read.
+        earlier checkpoint and never streamed is removed if this checkpoint does not contain it. Without this rule, the
+        client could end up with several copies of a message without an id, because such a message gets a different id
+        each time the values of an unfinished superstep are read.
         """
         gone = self._ledger.take_brought(wanted).difference(pending)
         surplus = overlap.surplus.union(item for item in gone if not self._is_kept(item, ()))
@@ -176,7 +177,7 @@ class Messages:
         yield from self._reconcile(pending, has_compared=True, is_partial=True, overlap=Overlap(set(), unsaved))
 
     def at_end(self, waiting: Sequence[Event]) -> Iterator[Event]:
-        """Yields the events that remove, at the end of a run, the messages that are still pending, because the
+        """Yields the events for the end of a run. They remove the messages that are still pending, because the
         checkpoint does not contain them. `waiting`: as for `on_values`."""
         if self._stored.known:
             yield from self._reconcile(self._ledger.pending(), has_compared=True, is_partial=False, waiting=waiting)
@@ -184,7 +185,7 @@ class Messages:
     def without_channel(self) -> Iterator[Event]:
         """Yields the events for root values that have no messages channel. The messages that this run emitted are
         removed, unless a rule keeps them. Messages from users stay, because the client itself sent them. The first call
-        in a run also removes messages that models produced in earlier runs, because those runs did not save their
+        in a run also removes the messages that models produced in earlier runs, because those runs did not save their
         messages either."""
         view, pending = self._view, self._ledger.pending()
         removes_earlier, self._has_removed_earlier = not self._has_removed_earlier, True
@@ -287,9 +288,9 @@ class Messages:
         return False
 
     def _appended(self, missing: list[Event], wanted: Mapping[str, Event]) -> list[Event]:
-        """Returns the events that add new messages at the end. The list is empty if one of the messages cannot be
-        expressed as events, or if two tool calls have the same id, because the client would attach events to the wrong
-        one."""
+        """Returns the events that add new messages at the end. The list is empty if events cannot express one of the
+        messages. It is also empty if two tool calls have the same id, because the client would then apply events to the
+        wrong tool call."""
         ids = {call["id"] for message in missing for call in message.get("toolCalls", ())}
         ids.update(message["toolCallId"] for message in missing if "toolCallId" in message)
         counts = count_calls(wanted) if ids else {}
@@ -300,7 +301,7 @@ class Messages:
 
 
 def _are_in_order(ids: list[str], wanted: Mapping[str, Event]) -> bool:
-    """Whether a client whose messages have these ids, in this order, has the wanted messages in the right order."""
+    """Whether the wanted messages are in the right order for a client whose messages have the order `ids`."""
     return ids == list(wanted) or same_order([item for item in ids if item in wanted], wanted)
 
 

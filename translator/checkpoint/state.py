@@ -3,15 +3,15 @@
 
 Rules:
 
-1. Only channels that the options make visible are emitted. If the values are not a mapping (functional API), the state
-   is the whole value.
-2. The first state event of a run is a snapshot, whether it is caused by values or by a prediction. With
-   `first_state="delta"`, the first event is a delta if the client's state is known and the delta is smaller. If the
-   client is known to have the state already, no event is emitted.
-3. Later events are deltas against the state in the view. A channel is compared, by the bytes of its JSON, if a node
-   wrote it (`updates`) or if its value is a different object from before. So a value that was edited in place is
-   emitted at once only if the node also returned the channel, and otherwise after the next write to the channel. A
-   checkpointer may not store such an edit any earlier either (`message_cache.py`, rule 1).
+1. Only the channels that the options make visible are emitted. With the functional API, the values may not be a
+   mapping. In that case, the whole value is the state.
+2. The first state event of a run is a snapshot, even if a prediction causes it. With `first_state="delta"`, the first
+   event is a delta if the client's state is known and the delta is smaller than a snapshot. If the client is known to
+   have the state already, no event is emitted.
+3. Later events are deltas against the state in the view. A channel is compared if a node wrote to it (`updates`), or if
+   its value is a different object than before. The bytes of its JSON are compared. If a node edits a value in place and
+   does not return the channel, the edit is only emitted after the next write to the channel. A checkpointer may not
+   store such an edit any earlier (`message_cache.py`, rule 1).
 4. If the JSON Patch library of the client cannot apply a change as a delta (`jsonable/json_diff.py`, rule 5), the
    change is emitted as a snapshot.
 5. A predicted value stays until its tool call is answered, a node writes to its channel, or the run ends. Until then,
@@ -49,13 +49,13 @@ class State:
         self._losses = losses
         self._written: set[str] = set()
         self._seen: dict[str, tuple[Any, bytes]] = {}
-        """For each channel, the object that was read last, and the bytes of its JSON, which the client has."""
+        """For each channel, the value that was read last, and the bytes of its JSON. The client has this JSON."""
         self._predicted: set[str] = set()
         """The channels with predicted values that have not been replaced yet (rule 5)."""
         self._released: set[str] = set()
         """The channels whose predictions have ended. The next values contain the real values of these channels."""
         self._ever_written: set[str] = set()
-        """All channels that nodes have written to during the run."""
+        """All channels to which nodes have written during the run."""
         self._has_compared = False
         """Whether any values have been compared with the client's state."""
         self._last: Any = _NEVER
@@ -68,8 +68,8 @@ class State:
         self.release(names)
 
     def unseen(self) -> list[str]:
-        """The channels that nodes wrote to, if clients see none of them even though no option excludes them. Otherwise
-        the list is empty."""
+        """The channels to which nodes have written, if clients see none of them although no option excludes these
+        channels. Otherwise the list is empty."""
         options = self._options
         seen = {options.messages_key, "messages", "structured_response"}
         if options.state == "none" or any(name in seen or options.shows_channel(name) for name in self._ever_written):
@@ -78,8 +78,8 @@ class State:
         return sorted(name for name in self._ever_written if not name.startswith("_") and name not in kept)
 
     def would_revert(self, values: Any) -> bool:
-        """Whether the first `values` of a run would change or remove a channel that the client is known to have. New
-        channels do not count."""
+        """Whether the first `values` of a run would change or remove a channel in the client's state. New channels do
+        not count. The result is False if the client's state is unknown."""
         visible, known = self._visible(values), self._view.base
         if self._has_compared or not self._view.knows_state or not isinstance(visible, dict):
             return False
@@ -100,8 +100,8 @@ class State:
         return self._event(values)
 
     def on_checkpoint(self, values: Any) -> Event | None:
-        """Returns the event for the values of a checkpoint that was read before the current superstep has ended. The
-        channels that nodes wrote to in this superstep are compared again when its values arrive."""
+        """Returns the event for the values of a checkpoint that was read before the end of the current superstep. The
+        channels to which nodes have written in this superstep are compared again when its values arrive."""
         written, released = set(self._written), set(self._released)
         event = self.on_values(values)
         self._written |= written
@@ -205,8 +205,8 @@ class State:
         return {name: item.json for name, item in frozen.items()}
 
     def _visible(self, values: Any) -> Any:
-        """The visible channels with their unconverted values. If the values are not a mapping, the whole value is
-        returned as JSON."""
+        """The visible channels, with values that have not been converted to JSON. If the values are not a mapping, the
+        whole value is returned as JSON."""
         named = channels(values)
         if named is None:
             return to_json(values)
@@ -225,8 +225,8 @@ class State:
 
 
 def _freeze(value: Any) -> Frozen:
-    """The JSON of a channel's value. A value that is too large for a frame is truncated in such a way that a small
-    change to the value changes only a small part of the result."""
+    """The JSON of a channel's value. If the value is too large for a frame, it is truncated. Even then, a small change
+    to the value changes only a small part of the result."""
     frozen = freeze(value)
     return frozen if len(frozen.data) <= MAX_VALUE else Frozen(frozen.data, truncated(frozen.json, MAX_VALUE))
 

@@ -1,5 +1,6 @@
-"""Decides which values of the root graph are emitted, which wait, and which are ignored because newer values are known.
-The values come from `values` parts, from checkpoints that are read during the stream, and from the ending of the run.
+"""Decides which values of the root graph are emitted at once, which are deferred, and which are ignored because newer
+values are known. The values come from `values` parts, from checkpoints that are read during the stream, and from the
+ending of the run.
 
 Rules:
 
@@ -7,33 +8,34 @@ Rules:
    values without the pending writes of the tasks that had already finished, and then repeats the updates of those
    tasks, marked `{"__metadata__": {"cached": True}}`
    (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_loop.py). So if the first
-   values lack messages that the client knows, or would change the client's state, they wait until the next part shows
-   whether the run was resumed. If the run was resumed, nothing is removed, and the state in these values is not
-   emitted. Otherwise the client's messages and state become equal to these values. Values of a subgraph, the start
-   of a task, progress of a tool and the run's own `metadata` and `error` parts do not show whether the run was resumed,
-   so the first values keep waiting.
+   values lack messages that the client knows, or would change the client's state, they are deferred until the next part
+   shows whether the run was resumed. If it was, nothing is removed, and the state in these values is not emitted. If
+   not, the client's messages and state become equal to these values. Some parts do not show whether the run was
+   resumed, and do not release the first values. They are the values of a subgraph, the start of a task, the progress of
+   a tool, and the parts `metadata` and `error`.
 2. The stream delivers the values of a superstep when the superstep ends, before LangGraph saves the checkpoint
    (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_loop.py). A stream that is
    joined late may begin with any part, so every checkpoint is emitted until the stream has delivered values. From then
    on, a checkpoint counts as newer only if it contains the last message of the stream's values, followed by at least
-   one message that was never read before. Any other checkpoint is ignored, even one whose messages were edited, because
-   the stream delivers the same values.
-3. A checkpoint removes only messages that came from earlier checkpoints. Any other message that the client displays may
-   still be stored later; otherwise the next values of the stream remove it. If the first checkpoint lacks messages that
-   the client is known to have, and would also change the client's state, the state in that checkpoint is not emitted.
-4. Values of the stream are older than a checkpoint if the checkpoint contains further messages after their last one.
-   Such values are not emitted, unless they are the last values of the run.
+   one message that was never read before. Any other checkpoint is ignored, even if its messages were edited, because
+   the stream itself delivers such an edit.
+3. A checkpoint removes only messages that came from earlier checkpoints. All other messages that the client displays
+   may still be stored later. If they are not, the next values of the stream remove them. If the first checkpoint lacks
+   messages that the client is known to have, and would also change the client's state, it is older than the client's
+   state, so the state in it is not emitted.
+4. Values of the stream are older than a checkpoint if the checkpoint contains their last message, followed by further
+   messages. Such values are not emitted, unless they are the last values of the run.
 5. A message that was emitted during a superstep is removed if the values at the end of that superstep do not contain
    it. While an interrupt is pending, the message stays, because the superstep has not ended: the interrupted tasks run
    again when the run continues (https://docs.langchain.com/oss/python/langgraph/interrupts). During that time, a
    message is removed only if it is stored under another id. The option `unsaved` can keep messages longer.
-6. If the values have no messages channel, no text of a model is stored, so rule 5 applies to all of that text: after a
-   reload, the page would not find the text in the thread either. Streams of a platform are an exception. They contain
+6. If the values have no messages channel, no text of a model is stored, so rule 5 removes all of that text. A page that
+   is loaded again would not find the text in the thread either. Streams of a platform are an exception. They contain
    only the channels of the graph's output schema, because langgraph-api passes `output_keys=graph.output_channels` to
-   `astream` (https://pypi.org/project/langgraph-api/). A channel that is missing from such a stream may still exist. So
-   the messages stay until the state in the ending shows that the graph has no messages channel.
-7. A superstep that writes nothing ends without values (`superstep.py`). Messages that were emitted in it are removed as
-   soon as the tasks that emitted them have returned, unless an interrupt is pending at that time (rule 5).
+   `astream` (https://pypi.org/project/langgraph-api/). The graph may have a messages channel that is missing from such
+   a stream. So the messages stay until the state in the ending shows that there is no such channel.
+7. A superstep that writes nothing ends without values (`superstep.py`). The messages that were emitted in it are
+   removed as soon as the tasks that emitted them have returned, unless an interrupt is pending (rule 5).
 """
 
 from __future__ import annotations
@@ -55,14 +57,14 @@ _NONE: Any = object()
 
 
 class SuperstepEnd(NamedTuple):
-    """Reports that a superstep of the root graph has ended and its values have been processed."""
+    """The result of processing the values with which a superstep of the root graph has ended."""
 
     is_compared: bool
     """Whether the client's messages were compared with the stored ones."""
 
 
 class Checkpoint(NamedTuple):
-    """A checkpoint that is newer than the last values, and what was known when it was read."""
+    """A checkpoint that is newer than the last values, with the facts that were known when it was read."""
 
     values: Any
     stored: Mapping[str, Event] | None
@@ -76,7 +78,7 @@ class Checkpoint(NamedTuple):
 
 
 class RootValues:
-    """Emits the values of the root graph in accordance with the rules of this module.
+    """Emits the values of the root graph, following the rules of this module.
 
     The generators that emit values return a `SuperstepEnd` if the values end a superstep, and None otherwise.
     `waiting`: the messages of the subgraphs in which the run is waiting (`waiting.py`).
@@ -92,14 +94,14 @@ class RootValues:
         self.last: Any = None
         """The newest known values."""
         self.has_compared = False
-        """Whether any values or checkpoints have been compared with the client's messages and state, or are being
-        compared."""
+        """Whether any values or checkpoints have been compared with the client's messages and state."""
         self.is_resumed = False
-        """Whether the run was resumed, and so repeats the updates of tasks that had already finished (rule 1)."""
+        """Whether the run was resumed, which means that it repeats the updates of tasks that had already finished (rule
+        1)."""
         self.has_all_channels = True
         """Whether the values contain all channels of the graph (rule 6)."""
         self._deferred: Any = _NONE
-        """The first values, if they are waiting (rule 1)."""
+        """The first values, if they are deferred (rule 1)."""
         self._deferred_is_partial = False
         """Whether the deferred values had interrupts, which means that their superstep has not ended."""
         self._ignored: Any = _NONE
@@ -113,12 +115,11 @@ class RootValues:
 
     @property
     def is_deferring(self) -> bool:
-        """Whether the first values are waiting for the next part (rule 1)."""
+        """Whether the first values are deferred until the next part arrives (rule 1)."""
         return self._deferred is not _NONE
 
     def defers(self, values: Any, waiting: WaitingMessages, *, is_partial: bool) -> bool:
-        """Defers these values if they are the first ones of the stream and have to wait for the next part (rule 1).
-        Returns whether they were deferred."""
+        """Defers these values until the next part arrives, if rule 1 demands it. Returns whether they were deferred."""
         if self.has_compared:
             return False
         ids = [message["id"] for message in waiting.stored]
@@ -190,8 +191,8 @@ class RootValues:
                     yield event
 
     def remove_unsaved(self, waiting: WaitingMessages) -> Generator[Event, None, SuperstepEnd | None]:
-        """Yields the events that remove the messages emitted since the last values, because no channel was written
-        (rule 7)."""
+        """Yields the events that remove the messages emitted since the last values, because no task has written to a
+        channel (rule 7)."""
         messages = self._channel(self.last)
         shows_messages = messages is not None or self._lacks_channel(self.last)
         if not (self.has_compared and shows_messages):
@@ -201,13 +202,14 @@ class RootValues:
         return SuperstepEnd(is_compared=True)
 
     def waiting_messages(self, waiting: WaitingMessages) -> list[Event]:
-        """The messages that the client displays and no checkpoint contains, while an interrupt is pending (rule 5)."""
+        """The messages that the client displays but no checkpoint contains. This method is called while an interrupt is
+        pending (rule 5)."""
         ids, answered = _stored_ids(self._channel(self.last) or (), waiting.stored)
         return self._ledger.waiting_messages(ids, answered)
 
     def at_end(self, waiting: WaitingMessages, state: Any = None) -> Generator[Event, None, SuperstepEnd | None]:
-        """Yields the events that remove, at the end of a run, the messages that were not stored. `state`: the values
-        that the ending contains; None if no values newer than those of the stream are known."""
+        """Yields the events for the end of a run. They remove the messages that were not stored. `state`: the values in
+        the ending; None if no values are known that are newer than those of the stream."""
         self._has_ended = True
         if not waiting.is_pending:
             self._ledger.release_unsaved()
@@ -273,8 +275,7 @@ class RootValues:
         return None if is_partial else SuperstepEnd(messages is not None or self._unsaved == "step")
 
     def _keep_unsaved(self, messages: Sequence[Any], waiting: WaitingMessages) -> None:
-        """Tells the ledger which messages stay although they were emitted in the superstep and are not stored (rule
-        5)."""
+        """Tells the ledger which of the superstep's messages stay although they are not stored (rule 5)."""
         is_kept = waiting.is_pending or self._unsaved == "keep"
         if not is_kept and (self._unsaved == "step" or self._has_ended):
             return
@@ -287,7 +288,7 @@ class RootValues:
 
     def _lacks_channel(self, values: Any) -> bool:
         """Whether these values show that the graph has no messages channel, or that no node has written to it yet (rule
-        6). A channel that raises an exception when it is read may contain messages, so it does not count as missing."""
+        6). A channel that cannot be read may contain messages, so it does not count as missing."""
         channel = (channels(values) or {}).get(self._key)
         return self.has_all_channels and values is not None and type(channel) is not UnreadableChannel
 
@@ -300,8 +301,8 @@ class RootValues:
 
 
 def _stored_ids(messages: Sequence[Any], waiting: Sequence[Event]) -> tuple[set[Any], set[Any]]:
-    """The ids of stored messages, and the ids of the tool calls that are answered by results among them. `messages`:
-    the stored messages of the root graph. `waiting`: those of the subgraphs that are waiting."""
+    """The ids of the stored messages, and the ids of the tool calls that these messages answer. `messages`: the stored
+    messages of the root graph. `waiting`: the messages of the subgraphs that are waiting at an interrupt."""
     stored = [fields_of(message) for message in messages]
     ids = {message.get("id") for message in (*stored, *waiting)}
     answered = {message.get("tool_call_id") for message in stored}

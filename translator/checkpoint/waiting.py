@@ -7,30 +7,30 @@ waiting at an interrupt, only its own checkpoint contains them. Their ids stay t
 Rules:
 
 1. A subgraph is waiting if an interrupt is pending in its namespace or in a namespace within it. At a static
-   breakpoint, every subgraph that has begun and not returned counts as waiting, because the stream contains only an
-   empty interrupt, which does not show where the run stopped
+   breakpoint, every subgraph that has started and not returned counts as waiting. The stream contains only an empty
+   interrupt in this case, and does not show where the run stopped
    (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_loop.py).
 2. The messages that the models and tools of a waiting subgraph have added since its last user message count as stored.
-   They follow the root graph's messages, in the order of the namespaces. All earlier messages are input of the
-   subgraph, and the visible ones among them are also messages of the root graph.
+   They follow the root graph's messages, in the order of the namespaces. All earlier messages are the input of the
+   subgraph. If they are visible, the root graph contains them too.
 
-   The messages are read from the `values` of the subgraph, and from the updates of nodes that have returned since then.
-   The subgraph's checkpoint contains those updates as pending writes. They are sorted by the names of their nodes,
-   because LangGraph applies them in that order
-   (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_algo.py) and a reader of the
-   checkpoint has to find the same messages. The messages of a graph that runs inside a tool are not visible, unless
-   that graph is a subagent.
-3. Input without a user message is recognised differently: the first values of a subgraph that has just begun contain
-   only its input. But the first values of a subgraph that continues contain the messages with which it stopped. The
-   client already has those messages, or a checkpoint was read that contains them. Nothing counts as input until the
-   root graph has had values without interrupts: the stream may have been joined after the subgraph began, and then the
-   client may have missed messages of the subgraph's nodes.
-4. While an interrupt is pending, the superstep of the root graph has not ended, so all messages that were emitted in it
-   stay, whether stored or not. When the run continues, the waiting task starts again from its beginning
+   The messages are read from the last `values` of the subgraph, and from the updates of nodes that have returned since
+   then. The subgraph's checkpoint contains those updates as pending writes. LangGraph applies pending writes in the
+   order of the nodes' names
+   (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_algo.py). The updates are
+   sorted in the same way, so that a stream gives the same order as the checkpoint. The messages of a graph that runs
+   inside a tool are not visible, unless that graph is a subagent.
+3. Input without a user message is recognised differently. If a subgraph has just started, its first values contain only
+   its input. If a subgraph continues, its first values contain the messages with which it stopped. The client already
+   has those messages, or gets them from a checkpoint that was read. If the stream was joined after a subgraph had
+   started, its first values may contain messages of its nodes that the client has missed. For this reason, no values
+   count as input until the stream has delivered values of the root graph without interrupts.
+4. While an interrupt is pending, the superstep of the root graph has not ended. So all messages that were emitted in it
+   stay, even if they are not stored. When the run continues, the interrupted task starts again from its beginning
    (https://docs.langchain.com/oss/python/langgraph/interrupts). The messages of tasks that have returned are compared
    with the stored ones when the superstep ends.
-5. A run that continues in a waiting subgraph begins with values of the root graph, which do not contain the subgraph's
-   messages. Those messages are not removed at that point.
+5. If a run continues in a waiting subgraph, it first yields values of the root graph, which do not contain the
+   subgraph's messages. These values do not remove those messages.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ from ..wire.events import Event
 
 
 class WaitingMessages(NamedTuple):
-    """The messages of the subgraphs in which a run is waiting, and whether the run is waiting at all."""
+    """The messages of the subgraphs in which a run is waiting at an interrupt, and whether the run is waiting at
+    all."""
 
     stored: Sequence[Event]
     """The messages that count as stored, after those of the root graph (rules 2 and 5)."""
@@ -69,14 +70,14 @@ class Waiting:
         self._messages: dict[Namespace, Sequence[Any] | None] = {}
         """For each subgraph, the messages in its last values; None if those values had no messages."""
         self._input: dict[Namespace, Sequence[Any]] = {}
-        """For each subgraph that has begun during the stream, the messages in its first values, which are its input
+        """For each subgraph that has started during the stream, the messages in its first values, which are its input
         (rule 3)."""
         self._sees_beginnings = False
-        """Whether a subgraph that appears in the stream has certainly just begun."""
+        """Whether a subgraph that appears in the stream for the first time has certainly just started (rule 3)."""
         self._ended: set[tuple[Namespace, str]] = set()
-        """The nodes that have returned while the superstep of their graph has not ended."""
+        """The nodes that have returned in the current supersteps of their graphs."""
         self._written: dict[Namespace, dict[str, list[Any]]] = {}
-        """For each graph, the messages that these nodes wrote, by the name of the node. The graph's checkpoint contains
+        """For each graph and each of these nodes, the messages that the node wrote. The graph's checkpoint contains
         them as pending writes."""
 
     @property
@@ -115,7 +116,7 @@ class Waiting:
 
     def root_values_came(self) -> None:
         """Records that the stream has delivered values of the root graph without interrupts. Every subgraph that
-        appears from now on has just begun."""
+        appears for the first time after this has just started."""
         self._sees_beginnings = True
 
     def root_superstep_ended(self) -> None:

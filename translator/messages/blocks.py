@@ -3,20 +3,20 @@ finds the model call that a block belongs to, and `visibility.py` decides whethe
 
 Rules:
 
-1. Each model call produces one message, whose id does not change while it streams. The text and the tool calls stay
-   open until the model call ends. A tool call that the provider runs stays open until its result arrives. Reasoning
-   stays open until a text, a tool call or other reasoning begins.
-2. The id is fixed as soon as a block arrives that may be emitted. If the client already has a message with that id, the
-   old message is removed, because a stored message with the same id would replace it anyway. If another model call is
-   still streaming a message with that id, the rest of that other message is not emitted.
+1. Each model call produces one message. The message's id does not change while the message is streaming. The text and
+   the tool calls stay open until the model call ends. A tool call that the provider runs stays open until its result
+   arrives. Reasoning stays open until a text, a tool call or other reasoning begins.
+2. The id is fixed when the first block arrives that may be emitted. If the client already has a message with that id,
+   that message is removed, because the new message will replace it in the checkpoint anyway. If another model call is
+   still streaming a message with that id, the rest of that message is not emitted.
 3. The client does not let one agent reopen an item that another agent opened
    (https://github.com/ag-ui-protocol/ag-ui/blob/main/sdks/typescript/packages/client/src/verify/verify.ts). If a
    subagent's message has the same id as another agent's message, the subagent's message gets a new id, which contains
-   the name of the subagent's task. If a message of the run itself has the same id as a subagent's message, it is not
-   emitted until the values contain it.
+   the name of the subagent's task. If a message of the run itself has the same id as a subagent's message, the run's
+   message is not emitted until the values contain it.
 4. Media, and results of tools that the provider runs, become separate messages, because the content of an AG-UI
    assistant message can only be text (https://docs.ag-ui.com/concepts/messages). These messages are emitted as they
-   arrive. Citations and an abnormal finish reason are emitted with the end of the text. If the message has an id but no
+   arrive. Citations and an abnormal finish reason are emitted with the end of the text. If a message with an id has no
    open text, an empty text is opened for them.
 """
 
@@ -85,8 +85,8 @@ class BlockEvents:
         return ()
 
     def prepare(self, model_call: ModelCall, last: Block | None) -> None:
-        """Prepares the shorter path: sets the events for the next chunk of the model call if that chunk may simply
-        append to an open text or tool call. `last`: the last block of the current chunk."""
+        """Prepares the shorter path. If the next chunk of the model call may simply be appended to an open text or tool
+        call, this method sets the events for that chunk. `last`: the last block of the current chunk."""
         view, message_id, tag = self._view, model_call.record.id, model_call.record.owner.tag
         if model_call.record.is_suppressed or message_id is None or not model_call.reasoning.is_closed(view.open_spans):
             return
@@ -102,7 +102,7 @@ class BlockEvents:
 
     def close(self, model_call: ModelCall) -> Iterator[Event]:
         """Yields the events that close all open items of a model call's message. A suppressed message has no open
-        items. If an item with the same id is open, that item belongs to another message."""
+        items: if an item with its id is open, that item belongs to another message."""
         view, tag, message_id = self._view, model_call.record.owner.tag, model_call.record.id
         model_call.next_text = model_call.next_arguments = None
         if model_call.record.is_suppressed:
@@ -126,16 +126,16 @@ class BlockEvents:
             yield events.text_end(message_id, metadata, tag)
 
     def close_as_stored(self, model_call: ModelCall) -> Iterator[Event]:
-        """Yields the events that close a message which a checkpoint contains in full. The rest of the message is not
-        streamed, because the checkpoint adds it."""
+        """Yields the events that close a message because a checkpoint contains the complete message. The rest of the
+        message is not streamed, because the checkpoint adds it."""
         for tool_call in model_call.tool_calls.calls:
             tool_call.is_superseded = True
         yield from self.close(model_call)
         self._ledger.suppress(model_call.record, Reason.STORED)
 
     def _id(self, model_call: ModelCall) -> Iterator[Event]:
-        """Fixes the id of the message, or suppresses the message (rules 2 and 3). Yields the events that free the id,
-        if another message has it."""
+        """Fixes the id of the message, or suppresses the message (rules 2 and 3). If another message has the id, yields
+        the events that free the id."""
         ledger, record, view = self._ledger, model_call.record, self._view
         if record.id is not None:
             return
@@ -213,7 +213,7 @@ class BlockEvents:
             yield from made
 
     def _emits(self, model_call: ModelCall, tool_call: ToolCall) -> bool:
-        """Decides whether a tool call is emitted. If it is, this method chooses the id and starts the predictions."""
+        """Decides whether a tool call is emitted. If so, chooses its id and starts its predictions."""
         why = model_call.record.reason
         if why is None and model_call.hides_tool_calls:
             why = Reason.MARKED

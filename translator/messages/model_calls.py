@@ -9,26 +9,29 @@ https://github.com/langchain-ai/langchain/blob/master/libs/core/langchain_core/m
 1.2, the ids are these:
 
 - Most adapters: all chunks and the stored message have the run id.
-- Adapters that set a provider id on every chunk except an empty last one: the stored message has the provider id.
+- Adapters that set a provider id on every chunk, except for an empty last chunk: the stored message has the provider
+  id.
 - OpenAI's Responses API: an empty first chunk has the provider id, all other chunks have the run id, and the stored
-  message has the provider id. In the older output format, it is a chunk in the middle that has the provider id.
-- Adapters whose provider id changes between chunks: the stored message has the first one.
-- Models that call LangChain's callbacks themselves: every chunk has a different UUID.
+  message has the provider id. In the older output format, a chunk in the middle has the provider id instead of the
+  first one.
+- Adapters whose chunks have different provider ids: the stored message has the provider id of the first chunk.
+- Models that call LangChain's callbacks themselves: each chunk has a UUID of its own.
 
 Rules:
 
-1. If a model call of the same task has not ended and one of its chunks had the same id, the chunk belongs to that model
-   call (but see rule 2).
+1. A chunk belongs to a model call of the same task if that model call has not ended and one of its chunks had the same
+   id. Rule 2 limits this for local graphs.
 2. In a local graph, all chunks of one model call carry the same metadata *object*, which identifies the model call. A
-   run id is unique, so it identifies the model call as well. If a wrapper of the stream copies the metadata, only run
-   ids can tell model calls apart.
-3. In a platform's JSON, a chunk with a new run id continues a model call that has received nothing except empty chunks
-   with a provider id. A chunk with a new provider id continues a model call that has only a run id so far. Either rule
-   applies only if exactly one model call of the task fits. Any other chunk begins a new model call. If that guess is
-   wrong, the `values` of the root graph correct the messages.
-4. A message is emitted under its provider id if that id is known when the first content block that may be emitted
-   arrives. Otherwise the message is emitted under its run id.
-5. A model call that has ended takes no more chunks: a later chunk with its id belongs to another model call.
+   run id is unique, so it also identifies the model call. If code around the stream copies the metadata, only run ids
+   can tell model calls apart.
+3. In a platform's JSON, nothing identifies the model call of a chunk whose id is new, so the model call is guessed. A
+   chunk with a new run id continues a model call that has only had empty chunks with a provider id. A chunk with a new
+   provider id continues a model call that has only had a run id. In both cases, exactly one model call of the task must
+   fit. Any other chunk begins a new model call. If the guess is wrong, the `values` of the root graph correct the
+   messages.
+4. When the first content block arrives that may be emitted, the message gets its provider id if that id is known. If
+   not, the message gets its run id.
+5. A model call that has ended takes no more chunks. A later chunk with the same id belongs to another model call.
 """
 
 from __future__ import annotations
@@ -53,13 +56,13 @@ _RUN_IDS: Final = ("lc_run--", "run--", "lc_")
 
 
 def is_run_id(message_id: str) -> bool:
-    """Whether LangChain made `message_id` from the run of the model call. If not, the provider made the id."""
+    """Whether `message_id` is a run id, which LangChain has made, and not a provider id."""
     return message_id.startswith(_RUN_IDS)
 
 
 class ModelCall:
-    """One call to a chat model while its answer streams. The facts about the message are in `record`, which belongs to
-    the ledger."""
+    """One call to a chat model while its answer is streaming. The facts about the message are in `record`, which
+    belongs to the ledger."""
 
     __slots__ = (
         "citations",
@@ -92,15 +95,15 @@ class ModelCall:
         self.name = name if isinstance(name, str) and name else None
         self.record = Record(owner, self)
         self.parent_tool_call = parent_tool_call
-        """The id, at the client, of the tool call under which this model call is displayed; None if the model call is
-        displayed on its own."""
+        """The id by which the client knows the tool call under which this model call is displayed; None if the model
+        call is displayed on its own."""
         self.hides_text = self.hides_reasoning = is_hidden(metadata, "messages")
         self.hides_tool_calls = is_hidden(metadata, "tool-calls")
         self.prefix: JsonPrefix | None = None
-        """Checks whether the text may still be structured output, in which case the text is held; None if the text is
-        not held, or no longer held."""
+        """Checks whether the text may still be structured output. The text is held back for as long as it may be. None
+        if the text is not held back, or is no longer held back."""
         self.writes_state = False
-        """Whether state that is predicted from its tool calls belongs to the run's state."""
+        """Whether the state that is predicted from the tool calls of this model call belongs to the run's state."""
         self.has_text = False
         """Whether a chunk had text, even if the text was not emitted."""
         self.hidden_text: list[str] = []
@@ -111,29 +114,29 @@ class ModelCall:
         self.media = 0
         """The number of media blocks so far."""
         self.next_text: Event | None = None
-        """The event for a chunk that adds only text, with an empty delta. None if such a chunk must not take the
-        shorter path."""
+        """An event with an empty delta, which becomes the event for the next chunk if that chunk adds only text. None
+        if such a chunk must not take the shorter path."""
         self.next_arguments: Event | None = None
-        """The event for a chunk that adds only arguments to the tool call at `next_index`, with an empty delta. None if
-        such a chunk must not take the shorter path."""
+        """The same for a chunk that adds only arguments to the tool call at `next_index`."""
         self.next_index: Key = None
         self.finish: str | None = None
         """The finish reason, if it is abnormal and has not been emitted yet."""
 
     @property
     def message_id(self) -> str:
-        """The id under which the message is emitted, or would be emitted now (rule 4)."""
+        """The id under which the message is emitted. If nothing has been emitted yet, the id that it would get now
+        (rule 4)."""
         record = self.record
         return record.id or record.provider_id or record.run_id or self.task
 
     @property
     def withholds_text(self) -> bool:
-        """Whether the text is hidden, or is being held."""
+        """Whether the text is hidden or held back."""
         return self.hides_text or (self.prefix is not None and bool(self.hidden_text))
 
     def released(self, text: str) -> str:
-        """Returns the text to emit when `text` arrives: `text` itself if no text is withheld, an empty string while the
-        text is withheld, or all the held text as soon as it can no longer be JSON."""
+        """Returns the text to emit when `text` arrives. If no text is withheld, this is `text` itself. While text is
+        withheld, it is an empty string. As soon as the withheld text can no longer be JSON, it is all of that text."""
         if self.hides_text or self.prefix is not None:
             self.hidden_text.append(text)
         if self.hides_text or (self.prefix is not None and self.prefix.continues(text)):
@@ -155,13 +158,12 @@ class ModelCall:
 
     @property
     def has_content(self) -> bool:
-        """Whether a chunk has contained text, or other content that fixed the id of the message."""
+        """Whether the model call has produced any content: text, or another block that may be emitted."""
         return self.has_text or self.record.id is not None
 
     def text(self, view: ClientView) -> str:
-        """The text of the model call so far. This is the withheld text, or otherwise the text of the client's message.
-        It is empty if the client does not know the message, for example because the message was suppressed before
-        anything was emitted."""
+        """The text of the model call so far. If text is withheld, this is the withheld text. If not, it is the text of
+        the client's copy, or an empty string if the client does not have the message."""
         if self.withholds_text:
             return "".join(self.hidden_text)
         message = None if self.record.id is None else view.message(self.record.id)
@@ -174,8 +176,7 @@ class ModelCall:
         return path[:-1] == ns and path[-1].partition(":")[0] == node
 
     def begins(self, message: Mapping[str, Any], view: ClientView) -> bool:
-        """Whether an AG-UI message begins with, or equals, the text and the tool calls that this model call has
-        streamed so far."""
+        """Whether an AG-UI message begins with the text and the tool calls that this model call has streamed so far."""
         ids = [tool_call["id"] for tool_call in message.get("toolCalls", ())]
         content = message.get("content") or ""
         if not isinstance(content, str) or ids[: len(self.tool_calls.ids)] != self.tool_calls.ids:
@@ -191,8 +192,7 @@ class ModelCalls:
         self._ledger = ledger
         self._by_task: dict[str, list[ModelCall]] = {}
         self._live: list[ModelCall] = []
-        """All model calls that have not ended. The list may also contain model calls that have ended, until
-        `unfinished` removes them."""
+        """All model calls that have not ended, and perhaps some that have. `unfinished` removes the latter."""
 
     def __iter__(self) -> Iterator[ModelCall]:
         return (model_call for model_calls in self._by_task.values() for model_call in model_calls)
@@ -230,8 +230,8 @@ class ModelCalls:
         return model_call
 
     def copied(self, task: str, text: str, tool_call_ids: list[str], view: ClientView) -> ModelCall | None:
-        """The model call with exactly this text and these tool calls that was made by `task` or by a graph that the
-        task runs. None if no model call, or more than one, matches."""
+        """The model call that has exactly this text and these tool calls, and that was made by `task` or by a graph
+        that the task runs. None if no such model call, or more than one, exists."""
         if not (text or tool_call_ids):
             return None
         within = f"{task}|"
@@ -284,8 +284,8 @@ class ModelCalls:
 
 
 def is_hidden(metadata: Mapping[str, Any], what: str) -> bool:
-    """Whether the metadata of a model call asks to hide the text (`messages`) or the tool calls (`tool-calls`). The
-    keys are those that `ag-ui-langgraph` and CopilotKit's `copilotkit_customize_config` use
+    """Whether the metadata of a model call asks to hide the text (`what` is `messages`) or the tool calls
+    (`tool-calls`). `ag-ui-langgraph` and CopilotKit's `copilotkit_customize_config` use the same keys
     (https://github.com/CopilotKit/CopilotKit/blob/main/sdk-python/copilotkit/langgraph.py)."""
     return metadata.get(f"emit-{what}") is False or metadata.get(f"copilotkit:emit-{what}") is False
 

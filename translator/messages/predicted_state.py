@@ -1,8 +1,8 @@
-"""Predicts state from the arguments of tool calls while they stream: `Predictions`. This module makes only the event
-that announces predictions.
+"""Predicts state from the arguments of tool calls while the arguments are streaming: `Predictions`. The only event that
+this module makes is the one that announces predictions.
 
-`procedures.py` passes every event of such a tool call to this module, which returns the predicted values.
-`checkpoint/state.py` then makes the events for these values. The real values arrive with a `values` part.
+`procedures.py` passes every event of such a tool call to this module. This module returns the predicted values, and
+`checkpoint/state.py` makes the events for them. The real values arrive with a `values` part.
 
 Rules:
 
@@ -10,15 +10,15 @@ Rules:
    which `ag-ui-langgraph` uses
    (https://github.com/ag-ui-protocol/ag-ui/blob/main/integrations/langgraph/python/ag_ui_langgraph/agent.py), and the
    key that CopilotKit's `copilotkit_customize_config` sets
-   (https://github.com/CopilotKit/CopilotKit/blob/main/sdk-python/copilotkit/langgraph.py). Only tool calls made by the
-   run itself are used, because a subagent has its own state (`Owner.writes_state`).
+   (https://github.com/CopilotKit/CopilotKit/blob/main/sdk-python/copilotkit/langgraph.py). Only the run's own tool
+   calls are used, because a subagent has its own state (`Owner.writes_state`).
 2. The custom event `PredictState` precedes the start of such a tool call and lists the predictions for it. CopilotKit's
    client then predicts the state from the arguments itself.
-3. The value so far is emitted, as a rule as `STATE_DELTA`, each time the arguments have grown by half, and once when
-   they are complete. JSON Patch (RFC 6902) cannot append to a string. Each delta has to repeat the whole value, so one
-   delta per token would make the total size quadratic.
+3. The value so far is emitted each time the arguments have grown by half, and once when they are complete. This is
+   usually a `STATE_DELTA`. Because JSON Patch (RFC 6902) cannot append to a string, each delta has to repeat the whole
+   value. So the total size would be quadratic if there were one delta for each token.
 4. A predicted value stays until the last tool call that predicted it has been answered. `checkpoint/state.py`, rule 5,
-   describes what else ends a prediction.
+   lists the other events that end a prediction.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _GROWTH: Final = 1.5
 
 
 class _Call:
-    """A streaming tool call whose arguments are used to predict state."""
+    """A streaming tool call that has predictions."""
 
     __slots__ = ("next", "predictions", "size")
 
@@ -51,11 +51,11 @@ class _Call:
         self.size = 0
         """The number of characters of the arguments so far."""
         self.next: float = _FIRST
-        """The size at which values are next predicted (rule 3)."""
+        """The size at which values are predicted the next time (rule 3)."""
 
 
 class Predictions:
-    """The predictions of one run. `view`: contains the arguments of each tool call so far."""
+    """The predictions of one run. `view`: the client's messages, with the arguments of each tool call so far."""
 
     def __init__(self, view: ClientView, options: Options) -> None:
         self._view = view
@@ -115,7 +115,7 @@ class Predictions:
         return self._values(event["toolCallId"], self._calls.pop(event["toolCallId"]))
 
     def predicted_by(self, call_id: str) -> list[str]:
-        """The channels whose predictions end when this tool call is answered (rule 4)."""
+        """The channels whose predicted values end with the answer to this tool call (rule 4)."""
         return [name for name, predictor in self._predictors.items() if predictor == call_id]
 
     def _values(self, call_id: str, call: _Call) -> dict[str, Any]:

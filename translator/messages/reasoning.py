@@ -4,8 +4,8 @@ fragments form one block, and how the parts of a block are separated.
 Rules:
 
 1. Each reasoning block from a provider becomes one reasoning span that contains one message
-   (https://docs.ag-ui.com/concepts/reasoning). Both have the provider's id for the block, or `{message
-   id}-reasoning-{n}` if there is none.
+   (https://docs.ag-ui.com/concepts/reasoning). Both have the provider's id for the block, or the id `{message
+   id}-reasoning-{n}` if the provider gives none.
 2. A block is opened when its first text or encrypted value arrives. A block that contains neither is not emitted.
 3. Another block, a text or a tool call closes the block, because reasoning precedes the answer that it belongs to. If a
    later fragment continues the block, the block is opened again with the same id, and the client appends the fragment
@@ -32,8 +32,8 @@ class ReasoningEvents:
         self._tag = tag
         self._blocks = ReasoningBlocks()
         self._ids: dict[int, str | None] = {}
-        """For each block, by number, the id under which it is emitted; None if the client had the block before this
-        message."""
+        """A mapping from the number of each block to the id under which the block is emitted. The id is None if the
+        client had the block before this message began."""
         self._current: str | None = None
         """The id of the most recently opened block."""
 

@@ -1,4 +1,4 @@
-"""Decides which messages of the `messages` mode are emitted while they stream, and from which chunk onwards.
+"""Decides which messages of the `messages` mode are emitted while they are streaming, and from which chunk onwards.
 
 `blocks.py` makes the events for a content block, `model_calls.py` finds the model call that a chunk belongs to, and
 `visibility.py` decides what is visible. `checkpoint/messages.py` compares the emitted messages with the checkpoint.
@@ -6,45 +6,45 @@
 Rules:
 
 1. The events for a chunk are returned by the call to `feed` that receives the chunk. There are three exceptions: the
-   arguments of a tool call wait until the tool's name is known, text that may be structured output is held
-   (`visibility.py`, rule 6), and citations and an abnormal finish reason wait until the message ends. The last chunk of
-   a model call is marked with `chunk_position`
+   arguments of a tool call are held back until the tool's name is known, text that may be structured output is held
+   back (`visibility.py`, rule 6), and citations and an abnormal finish reason are emitted when the message ends. The
+   last chunk of a model call is marked with `chunk_position`
    (https://github.com/langchain-ai/langchain/blob/master/libs/core/langchain_core/messages/ai.py). A model call that
    fails has no such chunk, and neither does a model call that streams `ChatMessageChunk`s. The messages of these model
    calls are closed when their superstep or the run ends.
 2. A complete message is emitted unless the client already knows it or it is a copy. A message is a copy if the same
-   task, or a graph that the task runs, has streamed a message with the same content; nodes sometimes copy a streamed
-   message and give the copy another id. The streamed message stays until the values contain the copy. Then one snapshot
-   replaces the streamed message with the copy. Clients identify a message by its id (`@ag-ui/client` when it merges a
-   snapshot, CopilotKit in its React keys), so they treat the copy as a different message. To avoid this, the node has
-   to keep the id of the streamed message.
+   task, or a graph that the task runs, has streamed a message with the same content under another id. Some nodes copy a
+   streamed message in this way. The streamed message stays until the values contain the copy. Then one snapshot
+   replaces the streamed message with the copy. Clients treat the copy as a different message, because they identify a
+   message by its id (`@ag-ui/client` when it merges a snapshot, CopilotKit in its React keys). A node can avoid this by
+   keeping the id of the streamed message.
 3. A tool result is emitted when it arrives, with the id under which it is stored. A result is not emitted if the client
-   already has it, if the client could not tell which tool call it answers (`calls.py`), or if its tool call was made in
-   this run and the client does not know the call. Such a call was hidden or removed, and a client displays a result
-   only with its call, so the checkpoint has to add both. Results inside a tool or a hidden subagent are not emitted
-   either. If a node returns a result as a dictionary, the stream contains no message for the result, because LangGraph
-   only looks for message objects
+   already has it, or if the client could not tell which tool call it answers (`calls.py`). It is also not emitted if
+   its tool call was made in this run and the client does not know the tool call. In that case, the tool call was hidden
+   or removed, and the checkpoint has to add both, because a client displays a result only together with its tool call.
+   Results inside a tool or a hidden subagent are not emitted either. If a node returns a result as a dictionary, the
+   stream contains no message for the result, because LangGraph only looks for message objects
    (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_messages.py). If that node is
    in a subgraph, the result is taken from the subgraph's values, which arrive long before the root graph's values
    contain the result.
-4. Nothing is emitted twice. If a complete message of the root graph contains a tool call whose id the client already
-   knows, the message is not emitted here, because the client would append the arguments to the existing tool call
-   (https://github.com/ag-ui-protocol/ag-ui/blob/main/sdks/typescript/packages/client/src/apply/default.ts). The next
-   comparison with the stored messages adds the message.
+4. No message is emitted twice. If a complete message of the root graph contains a tool call whose id the client already
+   knows, the message is not emitted while it streams, because the client would append the arguments to the existing
+   tool call (https://github.com/ag-ui-protocol/ag-ui/blob/main/sdks/typescript/packages/client/src/apply/default.ts).
+   The next comparison with the stored messages adds the message.
 5. If a checkpoint that was read during the stream contains a complete message, no more chunks of that message are
-   emitted. If a stored message contains a tool call that has been emitted, it is treated as the stored form of the
-   streamed message with that call, even if its id or text differs: a node may rename, edit or merge messages, and
-   LangGraph's reducer identifies a message only by its id
+   emitted. If a stored message contains a tool call that has been emitted, it counts as the stored form of the streamed
+   message with that tool call, even if its id or text differs. The reason is that a node may rename, edit or merge
+   messages, and LangGraph's reducer identifies a message only by its id
    (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/graph/message.py).
-6. A model call may still be running when its superstep ends: LangGraph streams its chunks until the call itself ends,
-   even if the node that made it has already returned
+6. A model call may still be running when its superstep ends. LangGraph streams its chunks until the model call itself
+   ends, even if the node that made it has already returned
    (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_messages.py). If the messages
    of that superstep have been compared with the stored ones, no later chunk is emitted: `on_superstep_end` suppresses
-   the record of the message, and `blocks.py` emits nothing for a suppressed record. A chunk that arrives after its
-   model call has ended begins another message, because models reuse ids.
+   the record of the message, and `blocks.py` emits nothing for a suppressed record. If a chunk arrives after the model
+   call with its id has ended, it begins another message, because some models reuse ids.
 7. The result of a function (`@entrypoint`) may contain messages from earlier runs, because the function receives them
-   as `previous` (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/func/__init__.py), and
-   the stream contains no values before that result. So if the client's messages are unknown, a message in the result is
+   as `previous` (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/func/__init__.py). The
+   stream contains no values before this result. So if the client's messages are unknown, a message in the result is
    emitted only if it certainly belongs to this run. The client may already have a copy of any other message, and would
    append the text to that copy.
 """
@@ -81,7 +81,7 @@ from .usage import Usage
 from .visibility import VisibilityRules, node_of
 
 _SHORT = 4096
-"""A text of at most this many characters certainly fits into one frame."""
+"""The number of characters that certainly fit into one frame."""
 
 
 class MessageStream:
@@ -184,7 +184,7 @@ class MessageStream:
         self, ns: Namespace, message: Any, metadata: Mapping[str, Any], owner: Owner, *, is_replayed: bool = False
     ) -> Iterator[Event]:
         """Yields the events for a complete assistant message or a tool result (rules 2 to 4). `is_replayed`: whether
-        the message is from an earlier run, whose usage already includes the tokens of this message."""
+        the message is from an earlier run. The tokens of such a message are not counted again."""
         fields, client = fields_of(message), self._view
         message_id = fields.get("id")
         if not isinstance(message_id, str) or not message_id:
@@ -223,7 +223,7 @@ class MessageStream:
         yield from model_call.part_of_tool(made_events)
 
     def results_in(self, messages: Any, owner: Owner) -> Iterator[Any]:
-        """Yields the tool results at the end of a graph's messages that the client lacks although it knows their tool
+        """Yields those tool results at the end of a graph's messages that the client lacks, if it knows their tool
         calls (rule 3)."""
         for message in reversed(messages if type(messages) in (list, tuple) else ()):
             fields = fields_of(message)
@@ -250,8 +250,9 @@ class MessageStream:
                 return
 
     def on_checkpoint(self, stored: Mapping[str, Event]) -> Generator[Event, None, Overlap]:
-        """Yields the events that close the messages that a checkpoint, read during the stream, contains in full (rule
-        5), and returns the overlap. `stored`: the checkpoint's messages, by id."""
+        """Yields the events that close the complete messages of a checkpoint that was read during the stream (rule 5).
+        Returns how the other streaming messages differ from the checkpoint. `stored`: the checkpoint's messages, as a
+        mapping from their ids."""
         self._ledger.read_checkpoint(stored)
         overlap = Overlap(set(), set())
         of_call = {call["id"]: message for message in stored.values() for call in message.get("toolCalls", ())}
@@ -296,20 +297,20 @@ class MessageStream:
                 yield from self._blocks.close(model_call)
 
     def stop(self) -> None:
-        """Handles the failure of the run. From now on, chunks no longer take the shorter path, so that
-        `Translator.feed` can ignore them."""
+        """Handles the failure of the run. From now on, no chunk takes the shorter path, so that `Translator.feed` can
+        ignore all chunks."""
         self._ledger.latest.clear()
 
     def _was_saved(self, model_call: ModelCall) -> bool:
-        """Whether the text of a model call was held until the call ended, and the client then received the text from a
-        checkpoint."""
+        """Whether the text of a model call was held back until the model call ended, and the client then received the
+        text from a checkpoint."""
         if model_call.prefix is None or not model_call.hidden_text:
             return False
         return any((self._view.message(name) or {}).get("content") for name in model_call.record.names)
 
     def _is_new(self, fields: Mapping[str, Any], kind: str, metadata: Mapping[str, Any]) -> bool:
-        """Whether a message certainly belongs to this run, because a model of this run produced it, or because it is
-        the result of a tool call that the client knows (rule 7)."""
+        """Whether a message certainly belongs to this run (rule 7). This is the case if a model of this run produced
+        the message, or if it is the result of a tool call that the client knows."""
         if kind == "tool":
             return self._view.message_of_call(str(fields.get("tool_call_id"))) is not None
         return is_chunk(fields) or not metadata or _names_model(metadata)
@@ -319,9 +320,9 @@ class MessageStream:
         return self._ledger.streaming(message_id) not in (None, record)
 
     def _copy(self, model_call: ModelCall, stored: Mapping[str, Event]) -> Event | None:
-        """The stored copy of a model call's message, if nodes or providers have given the message another id: a message
-        that the client lacks and that begins with the streamed content. None if no stored message, or more than one,
-        fits this description."""
+        """The stored copy of a model call's message, if a node or the provider has given the message another id. The
+        copy is a message that the client lacks, and that begins with the streamed content. None if no stored message,
+        or more than one, fits this description."""
         if not (model_call.has_text or model_call.tool_calls.ids):
             return None
         new = [item for item in stored.values() if item["role"] == "assistant" and not self._view.has(item["id"])]
@@ -361,7 +362,9 @@ class MessageStream:
         if fields.get("chunk_position") == "last":
             yield from self._blocks.close(model_call)
             self._ledger.close(record)
-        elif not self._options.raw_events:  # with raw events, a chunk needs two events, and the shorter path makes one
+        elif (
+            not self._options.raw_events
+        ):  # with raw events, a chunk needs two events, and the shorter path makes only one
             self._ledger.latest[message_id] = record
             self._blocks.prepare(model_call, blocks[-1] if blocks else None)
 
@@ -391,7 +394,8 @@ class MessageStream:
         return model_call
 
     def _emits_calls(self, model_call: ModelCall, message: Mapping[str, Any]) -> bool:
-        """Chooses ids for the tool calls of a complete message. Returns whether all of these calls can be emitted."""
+        """Chooses ids for the tool calls of a complete message. Returns whether all of these tool calls can be
+        emitted."""
         emitted = True
         for item in message.get("toolCalls", ()):
             call_id = self._ledger.tool_calls.emit(item["id"], model_call.message_id, model_call.record.owner)
@@ -418,6 +422,6 @@ def _names_model(metadata: Mapping[str, Any]) -> bool:
 
 def _is_of_function(metadata: Mapping[str, Any]) -> bool:
     """Whether the metadata belongs to a message that was returned by a function (`@entrypoint`). A function is
-    triggered by the input itself (`__start__`), and a graph's node by an edge."""
+    triggered by the input itself (`__start__`), whereas a node of a graph is triggered by an edge."""
     triggers = metadata.get("langgraph_triggers")
     return isinstance(triggers, (list, tuple)) and "__start__" in triggers

@@ -37,21 +37,21 @@ call."""
 
 @dataclass(slots=True)
 class ToolCall:
-    """What is known about one call so far, and whether the call is emitted."""
+    """The known facts about one call so far, and whether the call is emitted."""
 
     id: str | None
     emitted_id: str
     name: str | None = None
     early_args: list[str] = field(default_factory=list)
-    """The arguments that arrived before the decision whether to emit the call."""
+    """The arguments that arrived before it was decided whether the call is emitted."""
     size: int = 0
     """The number of characters of the arguments so far."""
     is_decided: bool = False
-    """True once it has been decided whether the call is emitted."""
+    """Whether the decision to emit or hide the call has been made."""
     is_emitted: bool = False
     """Whether the call is emitted. False for hidden calls, and for calls whose id the client already knows."""
     is_superseded: bool = False
-    """Whether a checkpoint contains the complete message with this call, so that rule 6 does not apply."""
+    """Whether a checkpoint contains the complete message with this call. If so, rule 6 does not apply."""
     server: bool = False
     """Whether the provider runs the tool itself."""
 
@@ -95,7 +95,8 @@ class ToolCalls:
         return self._slots.get((False, index))
 
     def of_result(self, call_id: str) -> ToolCall | None:
-        """The provider-run call that a result answers. A result without an id answers the latest such call."""
+        """The call to a tool of the provider that a result answers. A result without an id answers the latest such
+        call."""
         calls = [call for call in self.calls if call.server and call_id in ("", call.id)]
         return calls[-1] if calls else None
 
@@ -108,9 +109,9 @@ class ToolCalls:
 def fragment(
     call: ToolCall, args: str, parent: str, tag: str | None, begin: Callable[[ToolCall], bool], opened: Container[str]
 ) -> list[Event]:
-    """Returns the events for a fragment of `call`. `begin`: called once, as soon as the name is known; it decides
-    whether the call is emitted, and returns the decision. `opened`: the ids of the calls that are open at the
-    client."""
+    """Returns the events for a fragment of `call`. `begin`: a function that decides whether the call is emitted, and
+    returns the decision. It is called once, as soon as the name is known. `opened`: the ids of the calls that are open
+    at the client."""
     call.size += len(args)
     if not call.is_decided:
         call.early_args.append(args)
@@ -129,7 +130,7 @@ def fragment(
 
 
 def ends(calls: ToolCalls, tag: str | None, opened: Container[str]) -> Iterator[Event]:
-    """Yields the events that end those calls of a message that are open at the client (rules 6 and 7)."""
+    """Yields the events that end all calls of a message that are still open at the client (rules 6 and 7)."""
     for call in calls.calls:
         if call.is_emitted and call.emitted_id in opened:
             if not call.size and not call.is_superseded:

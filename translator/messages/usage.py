@@ -1,8 +1,8 @@
-"""Adds up the token usage of a run for each provider and model. Each model call counts once. The terminal event
-contains the sums.
+"""Adds up the token usage of a run, separately for each provider and model. Each model call counts once. The terminal
+event contains the sums.
 
-The `UsageMetadata` of a streamed message is either on one chunk or divided among several chunks, whose numbers have to
-be added up (`add_usage` in
+The `UsageMetadata` of a streamed message is either on one chunk, or divided among several chunks. In the latter case,
+the numbers of the chunks have to be added up (`add_usage` in
 https://github.com/langchain-ai/langchain/blob/master/libs/core/langchain_core/messages/ai.py). Hidden model calls are
 counted too.
 """

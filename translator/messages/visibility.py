@@ -4,32 +4,32 @@ conversation is always visible.
 Rules:
 
 1. A model call is hidden if it is made by a middleware or inside a tool, or if it has a tag that asks not to stream it.
-   A model call counts as made by a middleware if its metadata contains `lc_internal_call`
-   (https://github.com/langchain-ai/langchain/tree/master/libs/langchain_v1/langchain/agents/middleware) or shows that
-   it produces a summary (`lc_source`), or if it is made by one of the hooks of LangGraph's `create_react_agent`, which
-   are nodes with fixed names.
+   There are three signs that a middleware makes a model call: its metadata contains `lc_internal_call`
+   (https://github.com/langchain-ai/langchain/tree/master/libs/langchain_v1/langchain/agents/middleware), its metadata
+   shows that it produces a summary (`lc_source`), or it is made by one of the hooks of LangGraph's
+   `create_react_agent`, which are nodes with fixed names.
 2. The option `visibility` can override rule 1 for a model call with `stream`, `hide` or `tool`. If the option does not
    cover the model call, the key `agui_visibility` in the call's metadata can override rule 1 in the same way. The
-   choice `tool` has no effect outside a tool. If the option is a function that raises an exception or returns an
-   invalid value, the model call is hidden and a warning is logged. If the value of the key is invalid, the key is
-   ignored and a warning is logged.
+   choice `tool` has no effect outside a tool. If the option is a function, and that function raises an exception or
+   returns an invalid value, the model call is hidden and a warning is logged. If the value of the key is invalid, the
+   key is ignored and a warning is logged.
 3. With `tool`, the messages of a model call inside a tool are emitted with the id of the tool call, as
-   `parentToolCallId` in the metadata of their events. The id comes from the first of these that is available: the model
-   call's metadata (`agui_tool_call_id`); the task of the innermost tool (`tasks` mode); or the only unanswered tool
-   call that another node of the graph made. If none of these is available, the model call is hidden and a warning is
-   logged.
+   `parentToolCallId` in the metadata of their events. The id is taken from the model call's metadata
+   (`agui_tool_call_id`). If it is not there, it is taken from the task of the innermost tool (`tasks` mode). If that is
+   unknown too, it is the id of the only unanswered tool call that another node of the graph made. If no id can be
+   found, the model call is hidden and a warning is logged.
 4. The metadata keys `emit-messages` and `emit-tool-calls` of a model call hide its text or its tool calls, as they do
    in `ag-ui-langgraph`
    (https://github.com/ag-ui-protocol/ag-ui/blob/main/integrations/langgraph/python/ag_ui_langgraph/agent.py). They may
    have the prefix `copilotkit:`. `model_calls.py` reads them.
-5. Structured output is not part of the conversation. The mark `agui_structured`, which `StructuredOutputMarker` in
-   `connect` sets, hides a whole model call or only its text, even if rule 2 chooses `tool` for the model call.
+5. Structured output is not part of the conversation. `StructuredOutputMarker` in `connect` sets the mark
+   `agui_structured`, which hides a whole model call or only its text, even if rule 2 chooses `tool` for the model call.
 6. The parts of a platform lack this mark, unless the graph on the platform uses `StructuredOutputMarker`. Without the
-   mark, the text of a model call is held for as long as it may be the beginning of a JSON object or array
+   mark, the text of a model call is held back for as long as it may be the beginning of a JSON object or array
    (`jsonable/json_prefix.py`). It is emitted as soon as a character arrives that JSON does not allow at that position,
-   so prose is held for a few characters only. Text that is still held when the model call ends is not emitted while it
-   streams; if the graph saves the text, it is emitted with the values. Text is not held at all if rule 2 chooses
-   `stream` for the model call, or if the node is known to save JSON as a message.
+   so prose is held back for only a few characters. If the text is still held back when the model call ends, it is
+   emitted with the values, provided that the graph saves it. Text is never held back if rule 2 chooses `stream` for the
+   model call, or if the node is known to save JSON as a message.
 """
 
 from __future__ import annotations
@@ -47,13 +47,14 @@ MARK: Final = "agui_visibility"
 PARENT: Final = "agui_tool_call_id"
 """The metadata key for the id of the tool call during which a model call is made."""
 STRUCTURED: Final = "agui_structured"
-"""The metadata key that states which part of a model's answer is structured output: `call`, `text` or `none`."""
+"""The metadata key whose value states which part of a model's answer is structured output: `call` (the whole answer),
+`text` or `none`."""
 _CHOICES: Final = get_args(Visibility)
 _HOOKS: Final = frozenset({"pre_model_hook", "post_model_hook"})
 """https://github.com/langchain-ai/langgraph/blob/main/libs/prebuilt/langgraph/prebuilt/chat_agent_executor.py"""
 _NOT_STREAMED: Final = frozenset({"nostream", "langsmith:nostream"})
-"""The tag that LangGraph's `messages` mode obeys (https://github.com/langchain-ai/langgraph/pull/2132), and the tag's
-older name, which LangGraph 1 ignores although graphs still use it."""
+"""The tag that LangGraph's `messages` mode obeys (https://github.com/langchain-ai/langgraph/pull/2132), and its older
+name. LangGraph 1 ignores the older name, but some graphs still use it."""
 
 
 class Decision(NamedTuple):
@@ -66,7 +67,7 @@ class Decision(NamedTuple):
     hides_text: bool = False
     """Whether the text of the model call is hidden, but not its tool calls."""
     may_be_structured: bool = False
-    """Whether the text is held for as long as it may be JSON (rule 6)."""
+    """Whether the text is held back for as long as it may be JSON (rule 6)."""
 
 
 class VisibilityRules:
@@ -77,8 +78,8 @@ class VisibilityRules:
         self._losses = losses
         self._visibility = options.visibility
         self.expects_marks = True
-        """Whether a model call without a mark certainly produces no structured output. On a platform, such a call may
-        produce some (rule 6)."""
+        """Whether a model call without a mark certainly produces no structured output. On a platform, even such a model
+        call may produce structured output (rule 6)."""
         self.saving: set[str] = set()
         """The nodes that are known to save JSON as messages, in the form that `node_of` returns."""
 
@@ -105,7 +106,7 @@ class VisibilityRules:
         return Decision(Reason.HIDDEN if is_hidden else None, None, hides_text, may_be)
 
     def _parent_tool_call(self, tool: Namespace, metadata: Mapping[str, Any]) -> str | None:
-        """The id of the tool call that a task is running; None if the id is unknown (rule 3)."""
+        """The id of the tool call that a task runs; None if the id is unknown (rule 3)."""
         marked = metadata.get(PARENT)
         if isinstance(marked, str) and marked:
             return marked
