@@ -32,10 +32,11 @@ from .background import Background
 from .contact import Contact
 from .feed import Feed
 from .followed_run import FollowedRun
+from .logs import Logs
 from .publisher import Publisher
 from .records import Claim, RunEnd, quoted
 from .renewals import Renewals, clock
-from .run_database import Lease, Own, RunDatabase, Wake
+from .run_database import Lease, Log, Own, RunDatabase, Wake
 from .starts import Starts
 from .tickets import TicketTurn
 
@@ -74,6 +75,7 @@ class DatabaseRunStore(ABC):
         self._owner = uuid4().hex
         self._background = Background()
         self._database = self._connect(self._owner, self._background, self._wake)
+        self._logs = Logs(self._database, self._background)
         self._contact = Contact(self._database, self._background)
         self._starts = Starts(self._database, self._run_elsewhere, self._active_elsewhere)
         self._renewals = Renewals(self._database.other_loop, self._lease_seconds, self._blocked)
@@ -207,7 +209,7 @@ class DatabaseRunStore(ABC):
         if stored is None:
             return None
         last, claim = stored.last, stored.claim
-        if claim is None or not claim.is_readable or not await self._database.has_log(thread, last.number):
+        if claim is None or not claim.is_readable or not await self._database.has_log(Log(thread, last.number)):
             return last
         return replace(last, run=self._followed_run(thread, last.number, claim))
 
@@ -250,6 +252,7 @@ class DatabaseRunStore(ABC):
             await asyncio.wait(publishing)
         for followed in list(self._followed.values()):
             await followed.aclose()
+        await self._logs.aclose()
         await self._renewals.aclose()
         await self._background.aclose()
         await self._database.aclose()
@@ -263,7 +266,7 @@ class DatabaseRunStore(ABC):
         """The `FollowedRun` that all readers of a run in this process share; a new one if the owner was lost."""
         run = self._followed.get((thread, fence))
         if run is None or run.is_lost:
-            run = FollowedRun(self._database, thread, fence, claim)
+            run = FollowedRun(self._database, self._logs, thread, fence, claim)
             self._followed[thread, fence] = run
         return run
 

@@ -9,7 +9,7 @@ long as there are readers, or callers that wait for the run. What the task does 
 | the next events | the next | they are applied and published |
 | a snapshot | the next, and no event is missing | nothing: the view has all that is in it |
 | a snapshot | any other | the view begins anew with it: readers get the events that take them there |
-| the next events | not the next | the log is read from the first missing entry on |
+| the next events | not the next | nothing: the owner finds the gap in the log too, and a snapshot follows |
 
 When nothing has come for a while, the log is read once more, and then the lease of the thread (`run_database.Lease`):
 
@@ -35,8 +35,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import aclosing, contextmanager, suppress
 from typing import Final, cast
 
@@ -48,11 +47,10 @@ from ...events.event_log import EventLog
 from ...events.readers import Reader
 from ...run_outcome import UNFINISHED
 from .active_run import CANCEL_WAIT, RunStatus, ThreadKey
+from .logs import Logs
 from .records import OUTCOMES, SNAPSHOT, Claim, Entry
-from .run_database import News, RunDatabase
+from .run_database import Log, RunDatabase
 
-_MOST: Final = 1_000
-"""Messages that are kept until the task has a turn. With more of them, the log is read instead."""
 _LATER: Final = 0.01
 """Seconds from the end of a lease to the next check."""
 
@@ -62,7 +60,7 @@ _log = logging.getLogger(__name__)
 class FollowedRun:
     """A run of another process, or one of this process that has ended; see `ActiveRun`."""
 
-    def __init__(self, database: RunDatabase, thread: ThreadKey, number: int, claim: Claim) -> None:
+    def __init__(self, database: RunDatabase, logs: Logs, thread: ThreadKey, number: int, claim: Claim) -> None:
         self.number = number
         self.thread_id = thread.thread_id
         self.run_id = claim.run_id
@@ -75,7 +73,9 @@ class FollowedRun:
         self.is_readable = claim.is_readable
         self._claim = claim
         self._database = database
+        self._logs = logs
         self._thread = thread
+        self._log = Log(thread, number)
         self._news = asyncio.Event()
         self._view = ClientView(version=PROTOCOL_VERSION)
         self._events = EventLog(self._view)
@@ -83,9 +83,6 @@ class FollowedRun:
         self._number = 0
         """The number of the last entry that is in the view."""
         self._outcome: RunStatus | None = None
-        self._entries: deque[Entry] = deque()
-        self._is_behind = True
-        """Whether the log has, or may have, entries that are not yet in the view."""
         self._gone_since: float | None = None
         """Since when the thread has not been the run's."""
         self._next_check = database.lease / 3
@@ -177,34 +174,27 @@ class FollowedRun:
 
     # --- what comes -----------------------------------------------------------------------------------------------
 
-    def _take(self, news: News | Entry | None) -> None:
-        """A notification of the thread; None: some may have been lost."""
-        if news is None:
-            self._is_behind = True
-        else:
-            if not self.is_readable or not isinstance(news, Entry):
-                return
-            if news.fence != self.number or news.number <= self._number:
-                return
-            self._entries.append(news)
-            if len(self._entries) > _MOST:
-                self._entries.clear()
-                self._is_behind = True
+    def _take(self, entries: Sequence[Entry]) -> None:
+        """Applies entries of the log that are not in the view. Never raises."""
+        if self._over.is_set():
+            return
+        try:
+            for entry in entries:
+                self._apply(entry)
+        except Exception:
+            _log.exception("The run could not be followed any more (%s).", self.label)
+            self._lose()
         self._news.set()
 
     async def _follow(self) -> None:
+        if self.is_readable:
+            self._logs.follow(self._log, self._take, self._number)
         try:
-            await self._database.subscribe(self._thread, self._take)
-            self._is_behind = True
             while not self._over.is_set():
                 self._news.clear()  # first: what comes from now on causes another turn
-                if self._is_behind:
-                    await self._read_log()
-                while self._entries and not self._is_behind:
-                    self._is_behind = not self._apply(self._entries.popleft())
                 if self._claim.needs_readers and self.is_readable:
                     await self._note_readers()
-                if not (self._over.is_set() or self._is_behind) and not await self._is_news_within(self._next_check):
+                if not self._over.is_set() and not await self._is_news_within(self._next_check):
                     if not self._users:
                         self._task = None  # who comes now starts another one
                         return
@@ -213,7 +203,7 @@ class FollowedRun:
             _log.exception("The run could not be followed any more (%s).", self.label)
             self._lose()
         finally:
-            await self._database.unsubscribe(self._thread, self._take)
+            self._logs.leave(self._log, self._take)
 
     async def _note_readers(self) -> None:
         """Notes in the database, for the owner, whether there are readers here."""
@@ -238,22 +228,16 @@ class FollowedRun:
         return self._news.is_set()
 
     async def _read_log(self) -> None:
-        """Applies the log's entries that are not in the view. If the database does not answer, the next check reads
-        them."""
-        self._is_behind = False
-        self._entries.clear()  # the log has them too
-        if not self.is_readable:
-            return
-        with suppress(StoreUnavailableError):
-            for entry in await self._database.entries(self._thread, self.number, self._number):
-                self._apply(entry)
+        """Takes what the log has now, if the database answers."""
+        if self.is_readable:
+            with suppress(StoreUnavailableError):
+                self._take(await self._database.entries(self._log, self._number))
 
     # --- what becomes of it: see the tables above -----------------------------------------------------------------
 
-    def _apply(self, entry: Entry) -> bool:
-        """Applies an entry; False if entries before it are missing."""
+    def _apply(self, entry: Entry) -> None:
         if entry.number <= self._number:
-            return True
+            return
         is_next = entry.number == self._number + 1
         if entry.kind == SNAPSHOT:
             if not (is_next and entry.at == self._events.end and self._has_view.is_set()):
@@ -261,14 +245,13 @@ class FollowedRun:
         elif is_next and self._has_view.is_set():
             self._publish(entry)
         else:
-            return False
+            return
         self._number = entry.number
         self._gone_since = None
         if entry.kind in OUTCOMES:
             self._end(cast(RunStatus, entry.kind))
         elif self._view.terminal is not None:
             self._events.close()
-        return True
 
     def _begin_anew(self, entry: Entry) -> None:
         self._view = ClientView(version=PROTOCOL_VERSION)
@@ -289,7 +272,7 @@ class FollowedRun:
         """Nothing came: finds out whether the owner is lost."""
         number = self._number
         await self._read_log()
-        if self._number > number:
+        if self._number > number or self._over.is_set():
             return
         self._next_check = self._database.lease / 3
         try:
@@ -297,6 +280,8 @@ class FollowedRun:
         except StoreUnavailableError:
             self._gone_since = None
             return
+        if self._number > number or self._over.is_set():
+            return  # it was read meanwhile
         if now.fence == self.number and now.state == "lost":
             self._lose()
         elif now.fence in (self.number, 0) and now.state != "free":

@@ -24,7 +24,7 @@ All methods raise `StoreUnavailableError` where the database does not answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
@@ -63,6 +63,13 @@ class Own:
     fence: int
     token: str
     claim: Claim
+
+
+class Log(NamedTuple):
+    """The log of a run: its thread and its fence."""
+
+    thread: ThreadKey
+    fence: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +118,8 @@ class News:
     mark: str = ""
 
 
-Take = Callable[[News | Entry | None], None]
-"""Takes what is notified of a thread, and the entries of its run's log; None: some may have been lost."""
+Take = Callable[[News | None], None]
+"""Takes what is notified of a thread; None: something may have been lost."""
 Wake = Callable[[int | None], None]
 """Another process wants one of this process's runs to stop, or has no readers of it any more. Takes the fence of the
 run; None: it may be any of them."""
@@ -179,10 +186,17 @@ class RunDatabase(LeaseRenewer, Protocol):
     async def append(self, entries: Sequence[Append]) -> Sequence[Appended]:
         """Appends an entry to the log of each of these runs, and renews their leases."""
 
-    async def entries(self, thread: ThreadKey, fence: int, after: int) -> Sequence[Entry]:
-        """The entries of a run's log after the entry of this number."""
+    async def read(self, logs: Mapping[Log, int]) -> Mapping[Log, Sequence[Entry]]:
+        """The entries of these logs after those of these numbers. Waits until there are any, or `interrupt_read` is
+        called, or for a while. There is one such call at a time."""
 
-    async def has_log(self, thread: ThreadKey, fence: int) -> bool:
+    async def interrupt_read(self) -> None:
+        """Makes `read` return if it waits: it is to be called with other logs."""
+
+    async def entries(self, log: Log, after: int) -> Sequence[Entry]:
+        """The entries of a log after the entry of this number that are there now."""
+
+    async def has_log(self, log: Log) -> bool:
         """Whether a run's log is still there."""
 
     async def note_readers(self, thread: ThreadKey, fence: int, owner: str, *, has_readers: bool) -> None:

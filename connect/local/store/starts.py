@@ -20,7 +20,7 @@ from weakref import WeakSet, ref
 from ...errors import StoreUnavailableError
 from .active_run import ActiveRun, ThreadKey
 from .feed import Feed
-from .records import Claim, Entry
+from .records import Claim
 from .run_database import News, RunDatabase, Take
 
 _MOST_UNUSED = 64
@@ -98,12 +98,10 @@ class Starts:
         for task in self._tasks:
             task.cancel()
 
-    def _take(self, thread: ThreadKey, known: _Thread, news: News | Entry | None) -> None:
+    def _take(self, thread: ThreadKey, known: _Thread, news: News | None) -> None:
         if news is None:
             self._begin(self._start_active(thread))
             known.wake()
-        elif isinstance(news, Entry):
-            return
         elif news.claim is not None:
             if news.fence >= known.number and (run := self._find(thread, news.fence, news.claim)):
                 self.start(thread, news.fence, run)

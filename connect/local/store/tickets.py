@@ -14,7 +14,6 @@ from uuid import uuid4
 
 from ...errors import StoreUnavailableError
 from .active_run import ThreadKey
-from .records import Entry
 from .run_database import News, RunDatabase
 
 
@@ -91,6 +90,6 @@ class _TurnMessages:
                 await self._news.wait()
         self._news.clear()
 
-    def _take(self, news: News | Entry | None) -> None:
-        if news is None or (isinstance(news, News) and news.kind == "turn"):
+    def _take(self, news: News | None) -> None:
+        if news is None or news.kind == "turn":
             self._news.set()

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+import math
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import cache
 from typing import Any, Final, TypeVar
@@ -26,8 +27,8 @@ from redis.exceptions import NoScriptError, RedisError
 from ....errors import StoreUnavailableError
 
 _TRIES: Final = 2
-_CONNECTIONS: Final = 17
-"""Connections of a process at most: one for Pub/Sub, the rest for commands."""
+_CONNECTIONS: Final = 18
+"""Connections of a process at most: one for Pub/Sub, one that waits for events, the rest for commands."""
 _CONNECTIONS_OF_THREAD: Final = 2
 """Connections of the thread that renews leases, at most."""
 
@@ -119,13 +120,15 @@ class Commands:
 
         return await self.ask(evaluated)
 
-    async def ask(self, command: Callable[[], Awaitable[_Answer]], *, proves: bool = False) -> _Answer:
+    async def ask(
+        self, command: Callable[[], Awaitable[_Answer]], *, proves: bool = False, more: float = 0.0
+    ) -> _Answer:
         """The answer to a command, which may be carried out more than once. Raises `StoreUnavailableError`. `proves`:
         whether an answer means that Redis answers all commands; one that only reads does not, as a full Redis answers
-        it."""
+        it. `more`: seconds for which it blocks."""
         for tries_left in reversed(range(_TRIES)):
             try:
-                async with asyncio.timeout(self._timeout):
+                async with asyncio.timeout(self._timeout + more):
                     answer = await command()
             except Exception as error:
                 if tries_left:
@@ -141,6 +144,12 @@ class Commands:
                 _log.warning("Redis answers again.")
             return answer
         raise AssertionError("there is a last try")
+
+    @property
+    def longest_block(self) -> float:
+        """Seconds for which a command may block: the connections of a client that was given may have a timeout."""
+        seconds = self.client.connection_pool.connection_kwargs.get("socket_timeout")
+        return math.inf if seconds is None else float(seconds) / 2
 
     async def aclose(self) -> None:
         """Closes the connections of a client that was made here."""

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal
 
 from ..active_run import ThreadKey
 from ..background import Background
 from ..records import Claim, Entry, RunEnd
-from ..run_database import Append, Appended, Claimed, Lease, Own, RunDatabase, Take, Wake
+from ..run_database import Append, Appended, Claimed, Lease, Log, Own, RunDatabase, Take, Wake
 from . import scripts
 from .commands import Commands
 from .keys import EMPTIED, MARK, Keys, contact_key, entry_of, news_of, owner_channel
+from .reader import LogReader
 from .subscriber import Subscriber
 
 _DAY: Final = 86_400_000
@@ -50,7 +51,9 @@ class RedisRunDatabase(RedisLeaseRenewer, RunDatabase):
         super().__init__(commands, lease)
         self.process = process
         own = (owner_channel(process), lambda message: wake(None if message is None else int(message)))
-        self._subscriber = Subscriber(commands, background, own, idle=max(lease / 3, 1.0), wait=timeout)
+        idle = max(lease / 3, 1.0)
+        self._subscriber = Subscriber(commands, background, own, idle=idle, wait=timeout)
+        self._reader = LogReader(commands, self._subscriber, process, idle)
         self._takers: dict[tuple[ThreadKey, Take], Callable[[bytes | None], None]] = {}
 
     def other_loop(self) -> RedisLeaseRenewer:
@@ -105,8 +108,8 @@ class RedisRunDatabase(RedisLeaseRenewer, RunDatabase):
         names = (keys.thread, keys.log(own.fence), keys.readers(own.fence), keys.logs)
         given = (*_own(own), wanted.status, self._lease_ms, _LOG + self._lease_ms, keys.channel)
         if entry is None:
-            return names, (*given, wanted.number, "", 0, b"")
-        return names, (*given, entry.number, entry.kind, entry.at, entry.frames)
+            return names, (*given, wanted.number, "", 0, b"", keys.appended)
+        return names, (*given, entry.number, entry.kind, entry.at, entry.frames, keys.appended)
 
     async def release(self, own: Own, last: RunEnd | None) -> bool:
         """See `RunDatabase.release`."""
@@ -126,15 +129,23 @@ class RedisRunDatabase(RedisLeaseRenewer, RunDatabase):
         runs = [name for fence in map(int, fences) for name in (keys.log(fence), keys.readers(fence))]
         await self._commands.ask(lambda: self._client.delete(keys.logs, *runs))
 
-    async def entries(self, thread: ThreadKey, fence: int, after: int) -> list[Entry]:
+    async def entries(self, log: Log, after: int) -> list[Entry]:
         """See `RunDatabase.entries`."""
-        name, first = Keys(thread).log(fence), f"{fence}-{after + 1}"
+        name, first = Keys(log.thread).log(log.fence), f"{log.fence}-{after + 1}"
         logged: Any = await self._commands.ask(lambda: self._client.xrange(name, min=first))
         return [entry_of(entry_id, fields) for entry_id, fields in logged]
 
-    async def has_log(self, thread: ThreadKey, fence: int) -> bool:
+    async def read(self, logs: Mapping[Log, int]) -> dict[Log, list[Entry]]:
+        """See `RunDatabase.read`."""
+        return await self._reader.read(logs)
+
+    async def interrupt_read(self) -> None:
+        """See `RunDatabase.interrupt_read`."""
+        await self._reader.interrupt()
+
+    async def has_log(self, log: Log) -> bool:
         """See `RunDatabase.has_log`."""
-        name = Keys(thread).log(fence)
+        name = Keys(log.thread).log(log.fence)
         return bool(await self._commands.ask(lambda: self._client.exists(name)))
 
     async def request_cancel(self, thread: ThreadKey, fence: int, owner: str) -> None:
@@ -163,7 +174,9 @@ class RedisRunDatabase(RedisLeaseRenewer, RunDatabase):
         """See `RunDatabase.subscribe`."""
 
         def taken(message: bytes | None) -> None:
-            take(None if message is None else news_of(message))
+            news = None if message is None else news_of(message)
+            if message is None or news is not None:
+                take(news)
 
         self._takers[thread, take] = taken
         await self._subscriber.subscribe(Keys(thread).channel, taken)

@@ -10,8 +10,10 @@ The keys of a thread have one hash tag, so that they are in one slot; ids are qu
 | `line`, `alive` | list and hash: tickets of inputs, and until when they count | after two leases |
 | `closed` | the ticket that has closed the thread | after a lease |
 | `readers:<fence>` | hash: processes with readers of the run, and until when that counts | after two leases |
-| `live` | channel: entries as they are appended, claims (`started`, and `back` from an owner whose lease was over), `turn`, `mark` | |
+| `live` | channel: claims (`started`, and `back` from an owner whose lease was over), `turn`, `mark`; earlier versions send entries too | |
+| `appended` | channel: the fence of a run that has a new entry | |
 | `agui:owner:<owner>` | channel of a process: the fence of a run that is to be looked at | |
+| `agui:wake:<process>` | stream: has a new entry when the process is to read other logs | after a minute |
 | `agui:contact:<process>` | since when it has been in contact with Redis, in ms | after a third of a lease |
 | `agui:emptied` | since when Redis has been known to have lost its data, in ms; 0 if it has not | a day |
 """  # noqa: E501 - a table
@@ -31,7 +33,7 @@ STARTED: Final = "started"
 BACK: Final = "back"
 TURN: Final = "turn"
 MARK: Final = "mark"
-"""The kinds of messages that are no entries."""
+"""The kinds of messages."""
 
 
 class Keys:
@@ -41,6 +43,7 @@ class Keys:
         self._tag = f"{PREFIX}:{{{quoted(thread.namespace)}:{quoted(thread.thread_id)}}}"
         self.thread = f"{self._tag}:thread"
         self.channel = f"{self._tag}:live"
+        self.appended = f"{self._tag}:appended"
         self.line = f"{self._tag}:line"
         self.alive = f"{self._tag}:alive"
         self.closed = f"{self._tag}:closed"
@@ -60,16 +63,21 @@ def owner_channel(owner: str) -> str:
     return f"{PREFIX}:owner:{owner}"
 
 
+def wake_key(process: str) -> str:
+    """What interrupts the reader of a process."""
+    return f"{PREFIX}:wake:{process}"
+
+
 def contact_key(process: str) -> str:
     """The contact of a process."""
     return f"{PREFIX}:contact:{process}"
 
 
-def news_of(message: bytes) -> News | Entry:
-    """What was published on a thread's channel."""
+def news_of(message: bytes) -> News | None:
+    """What was published on a thread's channel. None for an entry, and for what only later versions know."""
     head, _, body = message.partition(b"\n")
-    kind, entry_id, at = head.split(b" ")
-    fence, number = _parsed(entry_id)
+    kind, entry_id, _ = head.split(b" ")
+    fence, _ = _parsed(entry_id)
     if kind == STARTED.encode():
         return News("started", fence, Claim.from_json(body))
     if kind == BACK.encode():
@@ -78,7 +86,7 @@ def news_of(message: bytes) -> News | Entry:
         return News("turn")
     if kind == MARK.encode():
         return News("mark", mark=body.decode())
-    return Entry(fence, number, kind.decode(), int(at), body)
+    return None
 
 
 def entry_of(entry_id: bytes, fields: Mapping[bytes, bytes]) -> Entry:

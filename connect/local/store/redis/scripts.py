@@ -148,7 +148,7 @@ APPEND: Final = (
     + """
 local log, readers, logs = KEYS[2], KEYS[3], KEYS[4]
 local status, lease_ms, log_ms, channel = ARGV[5], ARGV[6], ARGV[7], ARGV[8]
-local number, kind, at, frames = tonumber(ARGV[9]), ARGV[10], ARGV[11], ARGV[12]
+local number, kind, at, frames, appended = tonumber(ARGV[9]), ARGV[10], ARGV[11], ARGV[12], ARGV[13]
 if status ~= 'free' then
   if not is_owned() then return {'taken', '', 0} end
   renew(lease_ms, channel)
@@ -166,7 +166,7 @@ if newest < number then
     local id = fence .. '-' .. ARGV[9]
     if kind == 'snapshot' then redis.call('DEL', log) end
     redis.call('XADD', log, id, 'kind', kind, 'at', at, 'frames', frames)
-    redis.call('PUBLISH', channel, kind .. ' ' .. id .. ' ' .. at .. '\\n' .. frames)
+    redis.call('PUBLISH', appended, fence)
   end
 end
 redis.call('PEXPIRE', log, log_ms)
@@ -181,10 +181,11 @@ return {answer, status ~= 'free' and redis.call('HGET', thread, 'cancel') or '',
 """
 )
 """Keys: thread, log, readers, logs. Arguments after the first four: the run's status (`free` after its end: then it
-needs no lease), the lease in ms, for how long the log is kept, channel; number, kind, `at` and frames of the entry.
-Without a kind it renews the lease, and the number is that of the last entry. Gives `ok`, `gap` (entries before this one
-are missing in the log: a snapshot is next) or `taken` (another run has the thread), whether the run is to stop, and how
-many other processes have readers. The last entries of a run whose thread was deleted meanwhile are not kept."""
+needs no lease), the lease in ms, for how long the log is kept, channel; number, kind, `at` and frames of the entry; the
+channel on which a new entry is notified. Without a kind it renews the lease, and the number is that of the last entry.
+Gives `ok`, `gap` (entries before this one are missing in the log: a snapshot is next) or `taken` (another run has the
+thread), whether the run is to stop, and how many other processes have readers. The last entries of a run whose thread
+was deleted meanwhile are not kept."""
 
 END: Final = (
     _RENEWED
@@ -225,6 +226,13 @@ redis.call('PUBLISH', ARGV[2], ARGV[3])
 return 1
 """
 """Key: thread. Arguments: fence, the owner's channel, and what is published there."""
+
+WAKE: Final = """
+redis.call('XADD', KEYS[1], 'MAXLEN', 1, '*', 'woken', '')
+redis.call('PEXPIRE', KEYS[1], ARGV[1])
+return 1
+"""
+"""Key: wake. Argument: for how many ms it is kept."""
 
 READERS: Final = (
     _NOW

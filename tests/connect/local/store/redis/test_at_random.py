@@ -24,6 +24,7 @@ from langgraph_agui.connect.events.readers import Reader
 from langgraph_agui.connect.local.store.active_run import LastRun, ThreadKey
 from langgraph_agui.connect.local.store.background import Background
 from langgraph_agui.connect.local.store.followed_run import FollowedRun
+from langgraph_agui.connect.local.store.logs import Logs
 from langgraph_agui.connect.local.store.records import MORE, SNAPSHOT, Claim, Entry, RunEnd
 from langgraph_agui.connect.local.store.redis.commands import Commands
 from langgraph_agui.connect.local.store.redis.database import RedisRunDatabase
@@ -92,6 +93,7 @@ class Machine(RuleBasedStateMachine):
         self.runner = asyncio.Runner()
         self.commands = Commands(self.url, 5.0)
         self.database = RedisRunDatabase(self.commands, 60.0, "p", Background(), lambda _: None, 5.0)
+        self.logs = Logs(self.database, Background())
         self.owners: list[Owner] = []
         self.readers: list[tuple[Owner, FollowedRun]] = []
         self.sent: list[Callable[[], Coroutine[Any, Any, Any]]] = []
@@ -204,7 +206,7 @@ class Machine(RuleBasedStateMachine):
     @rule(which=st.integers(0, 9))
     def join(self, which: int) -> None:
         owner = self.owners[which % len(self.owners)]
-        run = FollowedRun(self.database, THREAD, owner.own.fence, owner.claim)
+        run = FollowedRun(self.database, self.logs, THREAD, owner.own.fence, owner.claim)
         self.readers.append((owner, run))
 
     @rule()

@@ -20,14 +20,17 @@ OPTIONS = Options(protocol_version="1.0", first_state="delta")
 def applied(view: ClientView, kind: str, events: list[Event]) -> ClientView:
     """A view after the events of an entry, which were in Redis."""
     frames = b"".join(map(encode, events))
-    message = b"%b 7-1 %d\n%b" % (kind.encode(), len(events), frames)
-    entry = news_of(message)
-    assert isinstance(entry, Entry)
-    assert entry == entry_of(b"7-1", {b"kind": kind.encode(), b"at": b"%d" % len(events), b"frames": frames})
+    entry = entry_of(b"7-1", {b"kind": kind.encode(), b"at": b"%d" % len(events), b"frames": frames})
+    assert entry == Entry(7, 1, kind, len(events), frames)
     for event, frame in entry.events:
         assert encode(event) == frame
         view.apply(event)
     return view
+
+
+@pytest.mark.parametrize("message", [b"more 7-1 3\ndata: {}\n\n", b"unknown 7-1 0\n"])
+def test_messages_that_only_other_versions_send_are_ignored(message: bytes) -> None:
+    assert news_of(message) is None
 
 
 @CHOSEN

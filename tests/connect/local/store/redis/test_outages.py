@@ -14,7 +14,7 @@ from langgraph_agui.connect.errors import RunConflictError, StoreUnavailableErro
 from langgraph_agui.connect.local.store.active_run import LastRun
 from langgraph_agui.connect.local.store.records import Claim, Entry, RunEnd
 from langgraph_agui.connect.local.store.redis.keys import Keys, contact_key
-from langgraph_agui.connect.local.store.run_database import Append, Claimed, Own
+from langgraph_agui.connect.local.store.run_database import Append, Claimed, Log, Own
 from langgraph_agui.connect.testing import Pause
 from langgraph_agui.translator import Cancelled, Finished
 
@@ -51,7 +51,7 @@ async def test_a_command_that_is_carried_out_again_or_late_changes_nothing(one: 
     first, second = (Entry(own.fence, number, kind, 1, b"") for number, kind in ((1, "snapshot"), (2, "more")))
     for entry in (first, second, second, first):
         assert (await database.append([Append(own, "running", entry, 0)]))[0].answer == "ok"
-    assert [entry.number for entry in await database.entries(THREAD, own.fence, 0)] == [1, 2]
+    assert [entry.number for entry in await database.entries(Log(THREAD, own.fence), 0)] == [1, 2]
     assert [await database.release(own, _end("first")), await database.release(own, _end("late"))] == [True, True]
     await database.claim(THREAD, "token", claim, contact)
     await database.claim(THREAD, "sent before an outage", claim, b"another")

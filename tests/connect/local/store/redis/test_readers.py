@@ -11,14 +11,15 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.config import get_stream_writer
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.connect.events.event_log import MOST
+from langgraph_agui.connect.local.store.active_run import ThreadKey
 from langgraph_agui.connect.local.store.followed_run import FollowedRun
-from langgraph_agui.connect.local.store.redis.keys import Keys
+from langgraph_agui.connect.local.store.redis import reader
 from langgraph_agui.connect.testing import Pause
 
 from tests.support.clients.listening import Listener, held, turns, until
 from tests.support.redis_processes import SLOW, THREAD, WORDS, Process, Reading, awaited, is_counted, process, steps
 from tests.support.servers.databases.redis_server import RedisServer
-from tests.support.streams.paced import speaking
+from tests.support.streams.paced import HELLO, on, speaking
 
 pytestmark = pytest.mark.services
 
@@ -113,7 +114,7 @@ def _at(reading: Reading) -> int:
 
 async def test_a_reader_elsewhere_gets_every_event_of_a_burst_once(one: Process, other: Process, redis: Any) -> None:
     """Although the log becomes long meanwhile: a snapshot stands only for events that it has got. All readers of a
-    process have one subscription."""
+    process have one connection."""
     count = MOST // 2
 
     async def emit(state: MessagesState) -> dict[str, Any]:
@@ -126,7 +127,7 @@ async def test_a_reader_elsewhere_gets_every_event_of_a_burst_once(one: Process,
     point, builder = Pause(), StateGraph(MessagesState).add_node("emit", emit).add_edge(START, "emit")
     await one.start(builder.compile(InMemorySaver()))
     here, there, also = [await each.reads(await each.active()) for each in (one, other, other)]
-    assert (await redis.pubsub_numsub(Keys(THREAD).channel))[0][1] == 1
+    assert len([client for client in await redis.client_list() if client["cmd"] == "xread"]) == 1
     point.open.set()
     for reading in (here, there, also):
         pieces = [event["value"]["number"] for event in (await reading.end()).events if event["type"] == "CUSTOM"]
@@ -181,27 +182,33 @@ async def test_a_reader_elsewhere_misses_nothing_when_its_connections_are_lost(o
     assert there.listener.kinds.count("RUN_STARTED") == 1
 
 
-async def test_an_entry_whose_message_is_lost_is_read_from_the_log(one: Process, server: RedisServer) -> None:
-    async with process(server.url, lease=60.0) as other:  # nothing is looked for without a message
-        await _without_a_message(one, other)
-
-
-async def _without_a_message(one: Process, other: Process) -> None:
-    points = [Pause() for _ in range(3)]
-    run = await one.start(steps(points, InMemorySaver()))
-    feed, followed = await other.store.started(THREAD), await other.active()
-    assert isinstance(followed, FollowedRun)
-    here, there = await one.reads(run), await other.reads(followed)
-    for number, point in enumerate(points):
-        await point.reached.wait()
-        if number == 1:  # the channel stays subscribed, by the feed
-            await other.store._database.unsubscribe(THREAD, followed._take)
-        elif number == 2:
-            await awaited(lambda: _has_text(other, run.number, "Step 2."))
-            await other.store._database.subscribe(THREAD, followed._take)
-        point.open.set()
-    assert held((await there.end()).view) == held((await here.end()).view)
-    assert (there.listener.kinds.count("RUN_STARTED"), feed is None) == (1, False)
+@pytest.mark.parametrize("most", [0, 1, 200])
+async def test_many_runs_are_read_by_one_process_however_it_waits_for_them(
+    one: Process, other: Process, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    """Of a few it waits for the logs, of more for the names of those that have something new."""
+    monkeypatch.setattr(reader, "_MOST_BLOCKED", most)
+    points = [[Pause() for _ in range(3)] for _ in range(3)]
+    graphs = [steps(each, InMemorySaver()) for each in points]
+    runs = [
+        await one.runs.start(graph, HELLO, on(f"t{number}"), run_id=f"r{number}", agent="chat")
+        for number, graph in enumerate(graphs)
+    ]
+    here, there = [], []
+    for number, run in enumerate(runs):
+        here.append(await one.reads(run))
+        active = await other.store.active(ThreadKey("default", f"t{number}"))
+        assert active is not None
+        there.append(await other.reads(active))
+    for step in range(3):
+        for number in (1, 0, 2):
+            await points[number][step].reached.wait()
+            points[number][step].open.set()
+        if step == 1:
+            other.way.cut()
+    for mine, theirs in zip(here, there, strict=True):
+        assert held((await theirs.end()).view) == held((await mine.end()).view)
+        assert theirs.listener.kinds.count("RUN_STARTED") == 1
 
 
 async def test_a_reader_that_leaves_while_it_subscribes_holds_up_no_other(one: Process) -> None:
@@ -214,11 +221,6 @@ async def test_a_reader_that_leaves_while_it_subscribes_holds_up_no_other(one: P
         feed = await one.store.started(THREAD)
     run = await one.start(speaking(Pause(), InMemorySaver()))
     assert await anext(feed) is run
-
-
-async def _has_text(process: Process, number: int, text: str) -> bool:
-    entries = await process.store._database.entries(THREAD, number, 0)
-    return any(text.encode() in entry.frames for entry in entries)
 
 
 async def test_a_run_that_no_reader_follows_any_more_can_be_read_again(one: Process, other: Process) -> None:

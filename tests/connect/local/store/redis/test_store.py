@@ -1,7 +1,7 @@
 """The end of a run in Redis, what Redis keeps of it, other versions, and the arguments of the store."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
@@ -21,10 +21,10 @@ from langgraph_agui.connect.local.run.runs import Runs
 from langgraph_agui.connect.local.store import publisher
 from langgraph_agui.connect.local.store.records import FORMAT, OUTCOMES, SNAPSHOT, Claim, Entry
 from langgraph_agui.connect.local.store.redis import RedisRunStore
-from langgraph_agui.connect.local.store.redis.keys import Keys, news_of
+from langgraph_agui.connect.local.store.redis.keys import Keys
+from langgraph_agui.connect.local.store.run_database import Append, Appended
 from langgraph_agui.connect.testing import Pause
 from redis.asyncio import Redis
-from redis.asyncio.client import PubSub
 
 from tests.support.clients.listening import until
 from tests.support.redis_processes import LEASE, THREAD, WORDS, Process, Reading, awaited, is_idle, steps
@@ -68,7 +68,9 @@ async def test_a_run_has_not_ended_before_redis_knows_its_end(one: Process, monk
 BATCH, BATCHES, TEXT = 50, 20, "x" * 1_000
 
 
-async def test_what_redis_keeps_of_a_run_is_bounded_at_any_moment_and_expires(one: Process, redis: Any) -> None:
+async def test_what_redis_keeps_of_a_run_is_bounded_at_any_moment_and_expires(
+    one: Process, redis: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     points = [Pause() for _ in range(BATCHES)]
 
     async def emit(state: MessagesState) -> dict[str, Any]:
@@ -80,14 +82,21 @@ async def test_what_redis_keeps_of_a_run_is_bounded_at_any_moment_and_expires(on
         return {"messages": [AIMessage("All said.", id="all-1")]}
 
     graph = StateGraph(MessagesState).add_node("emit", emit).add_edge(START, "emit").compile(InMemorySaver())
-    async with redis.pubsub() as published:
-        await published.subscribe(Keys(THREAD).channel)
-        run = await one.start(graph)
-        log = Keys(THREAD).log(run.number)
-        for number, point in enumerate(points):
-            await awaited(partial(_has_logged, redis, log, BATCH * (number + 1)))
-            point.open.set()
-        entries = [entry async for entry in _entries_to_the_end(published)]  # each as it was written: none is missed
+    entries, append = list[Entry](), one.store._database.append
+
+    async def appended(wanted: Sequence[Append]) -> Sequence[Appended]:
+        answers = await append(wanted)
+        entries.extend(each.entry for each in wanted if each.entry is not None)
+        return answers
+
+    monkeypatch.setattr(one.store._database, "append", appended)
+    run = await one.start(graph)
+    log = Keys(THREAD).log(run.number)
+    for number, point in enumerate(points):
+        await awaited(partial(_has_logged, redis, log, BATCH * (number + 1)))
+        point.open.set()
+    assert await run.wait() == "finished"
+    await until(lambda: entries[-1].kind in OUTCOMES)
     sizes: list[int] = []
     most = 0
     for entry in entries:
@@ -100,16 +109,6 @@ async def test_what_redis_keeps_of_a_run_is_bounded_at_any_moment_and_expires(on
     names = await redis.keys("*")
     assert names
     assert [name for name in names if await redis.pttl(name) == -1] == []
-
-
-async def _entries_to_the_end(published: PubSub) -> AsyncIterator[Entry]:
-    """The entries of a run."""
-    async for message in published.listen():
-        entry = news_of(message["data"]) if message["type"] == "message" else None
-        if isinstance(entry, Entry):
-            yield entry
-            if entry.kind in OUTCOMES:
-                return
 
 
 async def _has_logged(redis: Any, log: str, events: int) -> bool:

@@ -1,0 +1,80 @@
+"""The logs of the runs that this process follows, which one task reads for all of them: `Logs`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from itertools import chain, repeat
+from typing import Final
+
+from ...errors import StoreUnavailableError
+from .background import PAUSES, Background
+from .records import Entry
+from .run_database import Log, RunDatabase
+
+_TASK: Final = "reader of logs"
+
+TakeEntries = Callable[[Sequence[Entry]], None]
+"""Takes the entries of a log as they come. It must not raise."""
+
+
+class Logs:
+    """The logs that are followed, each with who takes its entries. `background`: owns the task that reads them."""
+
+    def __init__(self, database: RunDatabase, background: Background) -> None:
+        self._database = database
+        self._background = background
+        self._positions: dict[Log, int] = {}
+        """The number of the last entry that was taken of each log."""
+        self._takers: dict[Log, TakeEntries] = {}
+        self._has_logs = asyncio.Event()
+        self._is_changed = False
+        """Whether the task reads other logs than it should."""
+        self._interrupting: asyncio.Task[None] | None = None
+
+    def follow(self, log: Log, take: TakeEntries, after: int = 0) -> None:
+        """Calls `take` with the entries of a log after the one of this number, until `leave`."""
+        self._positions[log], self._takers[log] = after, take
+        self._has_logs.set()
+        self._background.begin(_TASK, self._read)
+        self._is_changed = True
+        if self._interrupting is None or self._interrupting.done():
+            self._interrupting = asyncio.get_running_loop().create_task(self._interrupt())
+
+    def leave(self, log: Log, take: TakeEntries) -> None:
+        """Ends what `follow` began."""
+        if self._takers.get(log) == take:
+            del self._positions[log], self._takers[log]
+            if not self._takers:
+                self._has_logs.clear()
+
+    async def aclose(self) -> None:
+        """Ends what was begun here."""
+        if self._interrupting is not None:
+            self._interrupting.cancel()
+            await asyncio.wait([self._interrupting])
+
+    async def _interrupt(self) -> None:
+        with suppress(StoreUnavailableError):  # the task that reads notices that too
+            while self._is_changed:
+                self._is_changed = False
+                await self._database.interrupt_read()
+
+    async def _read(self) -> None:
+        pauses = chain(PAUSES, repeat(PAUSES[-1]))
+        while True:
+            await self._has_logs.wait()
+            self._is_changed = False
+            try:
+                logged = await self._database.read(self._positions)
+            except StoreUnavailableError:
+                self._background.works(_TASK)
+                await asyncio.sleep(next(pauses))
+                continue
+            self._background.works(_TASK)
+            pauses = chain(PAUSES, repeat(PAUSES[-1]))
+            for log, entries in logged.items():
+                if entries and log in self._takers:
+                    self._positions[log] = max(self._positions[log], entries[-1].number)
+                    self._takers[log](entries)
