@@ -1,22 +1,21 @@
 """Applies a JSON Patch (RFC 6902) as the AG-UI client does. `apply_patch` is a pure function.
 
-The patches that this package makes (`jsonable/json_diff.py`) contain only `add`, `replace` and `remove`. `move`, `copy`
-and `test` can occur in activity patches that graph nodes write, and in events from other producers.
+The patches that this package makes (`jsonable/json_diff.py`) contain only `add`, `replace` and `remove`. The operations
+`move`, `copy` and `test` can occur in activity patches that graph nodes write, and in events from other producers.
 
 Rules:
 
 - A patch is atomic. Either the whole patch is applied, or `RefusedError` is raised and nothing changes.
-- No argument is changed. The containers along the path to a change are copied once per patch. All other containers are
-  shared with the old document and with the patch. So a value may be part of an event and of a document at the same
-  time, and an old document stays valid. The cost depends on the size of the copied containers, and not on the size of
-  the document.
+- No argument is changed. The containers along the path to a change are copied once for each patch. All other containers
+  are shared with the old document and with the patch. So a value may be part of an event and of a document at the same
+  time, and an old document stays valid. The cost depends only on the size of the copied containers.
 - A patch that both this module and RFC 6902 refuse is also refused by the client. The client runs `fast-json-patch`
   with validation (https://github.com/Starcounter-Jack/JSON-Patch), which also refuses a path through `__proto__` or
   `constructor/prototype`.
-- This module refuses some invalid patches that the client accepts. They use an array index in another notation (`01`,
-  the empty string), a move or copy beyond the end of an array, a member that every JavaScript object inherits, or a
-  member of a number. Others move the document into itself or replace it by a missing value. This package emits no such
-  patches.
+- This module refuses some invalid patches that the client accepts. Examples are an array index in another notation
+  (`01`, the empty string), a move or copy beyond the end of an array, a member that every JavaScript object inherits,
+  and a member of a number. Other examples are patches that move the document into itself or replace it with a missing
+  value. This package emits no such patches.
 """
 
 from __future__ import annotations
@@ -45,16 +44,16 @@ def apply_patch(document: Any, operations: Any) -> Any:
 
 
 class _Patched:
-    """A document to which a patch is being applied. The document is the member "" of `whole`, so it can be read and
-    changed like any other member."""
+    """A document to which a patch is being applied. The document is the member "" of `whole`, so that it can be read
+    and changed like any other member."""
 
     __slots__ = ("own", "whole")
 
     def __init__(self, document: Any) -> None:
         self.whole = {"": document}
         self.own: dict[int, Any] = {}
-        """The containers that this patch has copied, as a mapping from `id()` to container. Keeping a reference to each
-        container prevents Python from reusing its id."""
+        """The containers that this patch has copied, as a mapping from `id()` to container. The references keep the
+        containers alive, so that Python does not reuse their ids."""
 
     def apply(self, operation: dict[str, Any]) -> None:
         """Applies one operation, or raises one of the errors that `apply_patch` catches."""
@@ -70,7 +69,7 @@ class _Patched:
             self._add(keys, self._remove(_keys(operation["from"])))
         elif kind == "copy":
             value = self._read(_keys(operation["from"]))
-            self.own.clear()  # the value's containers are in two places now, so the next change has to copy them again
+            self.own.clear()  # the value's containers are now in two places, so the next change has to copy them again
             self._add(keys, value)
         elif kind != "test" or not same_json(self._read(keys), operation["value"]):
             raise ValueError(f"{kind} failed, or is not a known operation")
@@ -111,7 +110,8 @@ class _Patched:
 
 
 def _keys(path: str) -> list[str]:
-    """Splits a JSON pointer into its keys. The first key, "", is that of the document in `_Patched.whole`."""
+    """Splits a JSON pointer into its keys. The first key is "", which is the key of the document in
+    `_Patched.whole`."""
     raw = path.split("/")
     if raw[0] or "__proto__" in raw or "/constructor/prototype/" in f"{path}/":
         raise ValueError("the path is not a JSON pointer, or leads through a prototype")

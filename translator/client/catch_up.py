@@ -1,16 +1,16 @@
 """Finds the events that bring a late joiner, a slow reader or a reconnected reader up to date.
 
-This module decides the order of the events and creates the events for the state. `missing_messages.py` finds the
-missing messages, and `open_items.py` makes the events that open and close items. The server decides when a reader
-joins, and when a slow reader's backlog is discarded.
+This module decides the order of the events, and makes the events for the state. `missing_messages.py` finds the missing
+messages, and `open_items.py` makes the events that open and close items. The server decides when a reader joins, and
+when a slow reader's backlog is discarded.
 
 Rules:
 
 - Contents that the reader already has are not emitted. Contents that the view does not know cannot be emitted.
 - A snapshot does not open items. So each open item is opened again with the same id, after its message has been brought
-  up to date. The client then appends later deltas to the existing message.
-- If an earlier snapshot dropped the message of an open item, the item is opened before the catch-up snapshot. The
-  client then adds the message again, and the catch-up snapshot drops it.
+  up to date. Later deltas are then appended to the existing message.
+- If an earlier snapshot has dropped the message of an open item, the item is opened before the catch-up snapshot. The
+  client adds the message when the item is opened, and drops it again when it receives the catch-up snapshot.
 - The state is emitted as a delta if the delta is smaller than a snapshot.
 """
 
@@ -87,7 +87,7 @@ def _state(view: ClientContents, known: ClientContents) -> list[Event]:
         return framed(events.state_delta(operations))
     if view.base is view.state:
         return framed(events.state_snapshot(view.state))
-    # 0.0.59 applies deltas to a falsy state but keeps displaying the previous state
+    # if a state is falsy, 0.0.59 applies deltas to it but keeps displaying the previous state
     before = [] if is_visible else framed(events.state_snapshot(view.state))
     return [*before, events.state_snapshot(view.base)]
 

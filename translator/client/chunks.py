@@ -6,11 +6,11 @@ package does not emit chunk events, but other producers do.
 
 Rules:
 
-- Chunks keep at most one item open for each agent (the main agent or a subagent). An item is a message or a tool call.
+- For each agent (the main agent or a subagent), chunks keep at most one item open. An item is a message or a tool call.
   A chunk without an id continues the open item. A chunk with another id or another type closes the open item and opens
   a new one.
-- Any other event from the agent closes the agent's open item. Run events and messages snapshots close the open items of
-  all agents. `RAW`, activity events, encrypted values and `SUBAGENT_STARTED` close nothing.
+- Run events and messages snapshots close the open items of all agents. `RAW`, activity events, encrypted values and
+  `SUBAGENT_STARTED` close nothing. Any other event closes the open item of its agent.
 - A chunk that the client refuses expands to no events.
 """
 
@@ -106,8 +106,8 @@ def _expand_chunk(event: Event, chunk: _Chunk, opened: OpenByChunks) -> list[Eve
 
 
 def _close(agent: str | None, opened: OpenByChunks) -> list[Event]:
-    """Closes the item that the agent's chunks opened and returns its END event, or returns an empty list if no item is
-    open."""
+    """Closes the item that the agent's chunks have opened, and returns its END event. Returns an empty list if no item
+    is open."""
     start = opened.pop(agent, None)
     if start is None:
         return []

@@ -1,17 +1,16 @@
 """Tracks the contents of an AG-UI client as events are applied.
 
-`ClientContents` holds the client's messages, state, run and open items, and answers questions about them. `reducer.py`
-changes messages, `apply_patch.py` applies patches, `chunks.py` expands chunks, and `catch_up.py` finds what a reader is
-missing.
+`ClientContents` contains the client's messages, state, run and open items, with methods to query them. `reducer.py`
+changes messages, `apply_patch.py` applies patches, `chunks.py` expands chunks, and `catch_up.py` finds the contents
+that a reader is missing.
 
 Rules:
 
 - After the same events, `messages` and `state` equal those of `@ag-ui/client`. The reference is 1.0.0 if `version` is
   set. If `version` is `None`, the reference is 0.0.59, the last release that declares no protocol version.
-- Unknown is not the same as empty. Messages and state that the caller does not pass are unknown until a snapshot
-  arrives.
-- Arguments are never changed, and a returned value does not change later. So both arguments and returned values may
-  share parts with events.
+- Unknown is not the same as empty. If the caller does not pass the messages or the state, they are unknown until a
+  snapshot arrives.
+- Arguments are never changed, and returned values do not change later. So both may share parts with events.
 - The cost of applying an event depends on how much it changes. The three event types that occur for every token only
   append a delta.
 """
@@ -104,8 +103,8 @@ class ClientContents:
             self.apply_emitted(expanded)
 
     def accepts(self, event: Event) -> bool:
-        """Whether the client accepts this valid AG-UI event now. An item that the event continues or ends must be open,
-        and an item that the event begins must not be open."""
+        """Whether the client accepts this valid AG-UI event now. If the event continues or ends an item, that item must
+        be open. If the event begins an item, that item must not be open."""
         return self._open.accepts(event)
 
     def apply_emitted(self, event: Event) -> None:
@@ -117,7 +116,9 @@ class ClientContents:
         if kind == "STATE_SNAPSHOT":
             self.run_has_snapshot = True
             self._set_state(event["snapshot"])
-        elif kind == "STATE_DELTA" and self.knows_state:  # otherwise the client may be unable to apply the delta
+        elif (
+            kind == "STATE_DELTA" and self.knows_state
+        ):  # if the state is unknown, the client may be unable to apply the delta
             with suppress(RefusedError):
                 self._set_state(apply_patch(self.base, event["delta"]))
         elif kind == "MESSAGES_SNAPSHOT":

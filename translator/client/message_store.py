@@ -4,13 +4,13 @@ Text and arguments are stored as deltas until they are read. `reducer.py` change
 
 Rules:
 
-- A wire dict is never modified once it has been made or stored. A change makes a new dict that shares the unchanged
-  parts with the old one. So messages from the store may be put into events, and parts of events may be stored, without
-  copying them.
+- A wire dict is never modified after it has been made or stored. A change makes a new dict that shares the unchanged
+  parts with the old one. So neither messages that are put into events nor parts of events that are stored have to be
+  copied.
 - Several messages or tool calls may have the same id, as in the client. A lookup returns the first message or tool call
   with the id.
 - The cost of appending a delta does not depend on the length of the message or of the history.
-- Messages that are only read need no indexes. The indexes are built on the first lookup or change.
+- The indexes are built on the first lookup or change, because messages that are only read do not need them.
 - Only assistant messages contain tool calls. A tool call that lacks an id, a name or arguments is not indexed, because
   no event can refer to it.
 """
@@ -108,8 +108,8 @@ class MessageStore:
         """The messages as they were passed in, or None once the indexes have been built."""
 
     def __getattr__(self, name: str) -> Any:
-        """Builds the indexes on first use. Python only calls this method for attributes that are not set, so it does
-        not slow down access to other attributes."""
+        """Builds the indexes on first use. Python calls this method only for attributes that are not set, so access to
+        all other attributes stays fast."""
         if name not in _INDEXES:
             raise AttributeError(name)
         self.set_order([StoredMessage(message, 0) for message in self._plain or ()])
@@ -141,7 +141,7 @@ class MessageStore:
         entry = StoredMessage(message, position)
         self.order.insert(position, entry)
         for place in range(len(self.order) - 1, position, -1):
-            if self.order[place].position >= position:  # a message that is in `order` twice keeps its first position
+            if self.order[place].position >= position:  # if a message is in `order` twice, its first position counts
                 self.order[place].position = place
         first = self.entries.get(entry.id)
         if first is None or first.position > position:

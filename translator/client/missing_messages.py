@@ -1,31 +1,33 @@
 """Finds the messages in a view that a reader is missing, and converts them to events or snapshots.
 
-This module does not handle the state, nor the events that open and close items.
+This module handles neither the state nor the events that open and close items.
 
 Rules:
 
 - Equal messages at the beginning of both conversations are skipped, and only the remaining messages are examined
-  further. So the cost is one pass over both conversations plus work in proportion to the missing messages.
-- New messages, and text and arguments that have become longer, are emitted as events on two conditions. First, the
-  events must give the reader exactly the view's messages in the view's order, which is tested by applying the events to
-  a copy. Second, there must be few such messages, or the estimated cost of the events must be below that of a snapshot.
-  The estimate is higher than the size of the events, because the client copies its messages and renders the page again
-  for every event.
+  further. So the cost is one pass over both conversations, plus work that is proportional to the missing messages.
+- New messages, and text and arguments that have become longer, are emitted as events if two conditions are met. First,
+  the events must give the reader exactly the view's messages, in the view's order. This is tested by applying the
+  events to a copy. Second, there must be few such messages, or the estimated cost of the events must be below that of a
+  snapshot. The estimate is higher than the size of the events, because the client copies its messages and renders the
+  page again for every event.
 - Any other difference is emitted as a snapshot. A client keeps its own order for the ids that it already has. If that
   order would be wrong, a first snapshot contains only the messages that are already in the right order, so that the
   client drops the rest and takes them from the second snapshot in the right order.
 - The client's verifier rejects events for a message that another agent opened, and it learns the owners from the latest
   snapshot (https://github.com/ag-ui-protocol/ag-ui/blob/main/sdks/typescript/packages/client/src/verify/verify.ts). So
-  if a message has an open item, the snapshot declares the item's owner as the owner of the message. A message whose
-  open item has a different owner is never extended by events.
-- A message that no snapshot can make the client drop does not cause a snapshot, because each catch-up would otherwise
-  repeat that snapshot.
+  if a message has an open item, the snapshot names the item's owner as the owner of the message. If a message and its
+  open item have different owners, events are never used to extend the message.
+- If the client has an extra message that no snapshot would make it drop, no snapshot is emitted for that message. Such
+  a snapshot would have no effect, and each catch-up would repeat it.
 - A view that does not know all of the client's messages contains only the messages that it has seen streaming from
-  their first event. These messages are emitted as events, either in full or from the point that the reader has reached,
-  and open items stay open. No snapshot is emitted, because it would drop the client's other messages.
+  their first event. These messages are emitted as events. A message is emitted in full, or from the point that the
+  reader has reached, and open items stay open. No snapshot is emitted, because it would drop the client's other
+  messages.
 - Such a view assumes that a reader on a new stream has none of the view's messages, unless the reader's messages are
-  known. For a reader that is already in the run, only the open items may be known. In that case, items that the reader
-  does not have open are emitted from their beginning, and the missing parts of its other items cannot be restored.
+  known. If a reader is already in the run, it may be that only its open items are known. In that case, the items that
+  are not open for the reader are emitted from their beginning, and the missing parts of its open items cannot be
+  restored.
 """
 
 from __future__ import annotations
@@ -60,8 +62,9 @@ _ODD = (AttributeError, KeyError, TypeError, ValueError)  # a caller may pass an
 def missing_messages(
     view: ClientContents, known: ClientContents, reader: OpenItems, now: OpenItems
 ) -> tuple[list[Event], list[Event]]:
-    """Returns the message events or the snapshots that give a reader the messages of the view. At least one of the two
-    lists is empty. The events close the items that have ended, and keep those items open that are open in the view.
+    """Returns two lists: the events, and the snapshots, that give a reader the messages of the view. At least one of
+    the two lists is empty. The events close the items that have ended, and leave the items open that are open in the
+    view.
 
     `known` contains everything that the reader is known to have. `reader` and `now` contain the open items of the
     reader and of the view.
@@ -82,7 +85,7 @@ def missing_messages(
 
 @dataclass
 class _Sides:
-    """A view and its reader. The view's snapshots and their size are computed on first use."""
+    """A view and its reader. The snapshots and their size are computed on first use."""
 
     view: ClientContents
     known: ClientContents
@@ -153,7 +156,8 @@ def _in_common(messages: list[Event], wanted: list[Event]) -> int:
 
 
 def _stays_beside(sides: _Sides, present: list[Event], missing: list[Event]) -> bool:
-    """Whether the reader has every message of the view, plus extra messages that a snapshot would not make it drop."""
+    """Whether the reader has all messages of the view, and in addition only messages that a snapshot would not make it
+    drop."""
     ids = {message["id"] for message in missing}
     others = [message for message in present if message["id"] not in ids]
     return (
@@ -201,8 +205,8 @@ def _leads_to(
 
 
 def _streamed(sides: _Sides) -> list[Event]:
-    """Returns the message events of a view that only knows the messages that it has seen streaming. No events are
-    returned for messages that events cannot express."""
+    """Returns the message events of a view that knows only the messages that it has seen streaming. A message that
+    events cannot express is left out."""
     view, known, reader = sides.view, sides.known, sides.reader
     only_open_is_known = reader.run_id == known.open.run_id == view.run_id != known.run_id
     begun = {event.get("toolCallId") or event["messageId"] for event in sides.now.missing(reader)}
@@ -220,7 +224,7 @@ def _streamed(sides: _Sides) -> list[Event]:
 
 
 def _begun(message: Event, begun: Collection[str]) -> Event | None:
-    """Returns the part of a message that the items with these ids began, or None if they began no part of it."""
+    """Returns the part of a message that belongs to the items with these ids, or None if no part of it does."""
     if message["id"] in begun:
         return message
     calls = [call for call in message.get("toolCalls", ()) if call["id"] in begun]

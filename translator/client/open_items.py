@@ -1,4 +1,4 @@
-"""Tracks the items that an event stream has opened and not closed yet (`OpenItems`), and makes the events that turn one
+"""Tracks the items that an event stream has opened and not yet closed (`OpenItems`), and makes the events that turn one
 set of open items into another.
 
 The table `_ITEMS` lists the events that open and close items. This module also finds the items that a reader of the
@@ -11,8 +11,8 @@ The rules follow the client's verifier
   kind. An open step is identified by its owner (a subagent's run id, or `None`) and its name. A subagent is identified
   by its run id, and can be started only once in a run.
 - The start and the end of a run close all items. Subagents that have ended are remembered until the next run starts.
-- Snapshots do not contain subagents. So all subagents of a live run are started again for a reader. They include those
-  that have ended, because later events may name them as parents.
+- Snapshots do not contain subagents. So all subagents of a live run are started again for a reader. This includes the
+  subagents that have ended, because later events may name them as parents.
 - If an item ended while the reader was away, it is closed for the reader with its original END event, if that event is
   known.
 - A START event that is emitted again has no metadata, because the message already contains newer metadata. A repeated
@@ -101,8 +101,8 @@ class OpenItems:
         return bool(self.texts or self.calls or self.reasonings or self.spans)
 
     def accepts(self, event: Event) -> bool:
-        """Whether the client's verifier accepts a well-formed event during the live run. The owners of items are not
-        compared."""
+        """Whether the client's verifier accepts a well-formed event during the live run. This check ignores the owners
+        of items."""
         kind = event["type"]
         row = _ITEMS.get(kind)
         if row is not None:
@@ -148,8 +148,8 @@ class OpenItems:
         """Returns the events that close the items that are open here but not in `now`. Without `now`, all items are
         closed.
 
-        Subagents are closed here only if they were never started in `now`. `subagent_events` returns the ends of the
-        others.
+        A subagent is closed here only if it was never started in `now`. For all other subagents, `subagent_events`
+        returns the end events.
         """
         now = now or OpenItems()
         closings: list[Event] = [
@@ -172,8 +172,8 @@ class OpenItems:
         """Returns the subagent events that the reader is missing. All starts, in their original order, precede the
         ends.
 
-        If the run has ended (`run_id` is None), only the end events of subagents that the reader still has open are
-        returned.
+        If the run has ended (`run_id` is None), the result contains only the end events of subagents that are still
+        open for the reader.
         """
         starts = [event for key, event in self.started.items() if key not in reader.started] if self.run_id else []
         known = {*reader.started, *(event["subagentRunId"] for event in starts)}
@@ -218,8 +218,8 @@ def without_fields(event: Event, *names: str) -> Event:
 
 
 def without_open(whole: Iterable[Event], reader: OpenItems, now: OpenItems) -> Iterator[Event]:
-    """The events of complete messages, except the START of any item already open for the reader and the END of any item
-    that stays open."""
+    """Yields the events of complete messages, except for two kinds: the START of an item that is already open for the
+    reader, and the END of an item that stays open."""
     for event in whole:
         row = _ITEMS.get(event["type"])
         if row is None or event[row[1]] not in getattr(reader if row[2] else now, row[0]):

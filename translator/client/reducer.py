@@ -1,9 +1,8 @@
-"""Applies events to a client's messages, with a separate function for each kind of event, as the reducer of
-`@ag-ui/client` does
+"""Applies events to a client's messages as the reducer of `@ag-ui/client` does
 (https://github.com/ag-ui-protocol/ag-ui/blob/main/sdks/typescript/packages/client/src/apply/default.ts).
 
-This module follows version 1.0.0, or 0.0.59 if `MessageStore.is_legacy` is set. It does not handle state, runs and open
-items, and does not check events.
+Each kind of event has its own function. This module follows version 1.0.0, or 0.0.59 if `MessageStore.is_legacy` is
+set. It does not handle state, runs and open items, and does not check events.
 
 Rules:
 
@@ -21,7 +20,7 @@ Rules for messages snapshots:
   no reasoning at all. An activity stays unless the snapshot is complete for its activity type. 1.0.0 reads the complete
   types from the snapshot's metadata. Without such metadata, a snapshot that contains any activity counts as complete
   for all types.
-- If these exceptions apply to a message, 0.0.59 keeps its own copy even if the snapshot contains the message.
+- If one of these exceptions applies to a message, 0.0.59 keeps its own copy even if the snapshot contains the message.
 """
 
 from __future__ import annotations
@@ -92,9 +91,9 @@ def _call_start(store: MessageStore, event: Event) -> None:
 
 
 def _call_parent(store: MessageStore, event: Event) -> StoredMessage:
-    """Returns the assistant message to which a new tool call is added. If the store does not contain the parent
-    message, an assistant message with the parent's id is appended. If the event names no parent, or a message of
-    another role has the parent's id, the appended message has the id of the tool call."""
+    """Returns the assistant message to which a new tool call is added. If the store does not contain the parent message
+    that the event names, an assistant message with the parent's id is appended. If the event names no parent, or if the
+    parent is not an assistant message, an assistant message with the id of the tool call is appended."""
     parent_id = event.get("parentMessageId")
     parent = store.entries.get(parent_id) if parent_id else None
     if parent is not None and parent.message["role"] == "assistant":

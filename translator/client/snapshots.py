@@ -1,5 +1,5 @@
-"""Makes messages snapshots that lead to the right message order, and handles the activity types for which a snapshot is
-complete.
+"""Makes messages snapshots after which a client has its messages in the right order. Also handles the activity types
+for which a snapshot is complete.
 
 `reducer.py` applies snapshots.
 """
@@ -20,7 +20,7 @@ types."""
 
 
 def ordered_snapshots(order: list[str], messages: list[Event], make: Callable[[list[Event]], Event]) -> Iterator[Event]:
-    """Yields one or two snapshots that together give a client `messages` in the right order, as far as the order
+    """Yields the one or two snapshots after which a client has `messages` in the right order, as far as the order
     matters.
 
     `order`: the ids of the client's messages, in the client's order.
@@ -42,15 +42,15 @@ def ordered_snapshots(order: list[str], messages: list[Event], make: Callable[[l
 def with_activity_types(
     snapshot: Event, version: str | None, *, known: bool, complete: tuple[str, ...] = (), drops: bool = False
 ) -> Event:
-    """Adds the activity types for which a messages snapshot is complete to the snapshot's metadata, if the client needs
-    this declaration.
+    """Declares, in the metadata of a messages snapshot, the activity types for which the snapshot is complete. If the
+    client does not need this declaration, the snapshot is returned unchanged.
 
     `known`: whether all of the client's activities are known and the snapshot contains all activities that stay. If
     not, the snapshot is complete only for the types in `complete`.
     `drops`: whether the client has activities that must be removed because they are not in the snapshot.
 
-    Without a declaration, the client looks at the messages. It treats a snapshot with any activity as complete for all
-    types, and a snapshot without activities as complete for no type.
+    Without a declaration, the client looks at the messages. If a snapshot contains any activity, the client treats it
+    as complete for all types. If it contains none, the client treats it as complete for no type.
     """
     has_any = "activity" in [message["role"] for message in snapshot["messages"]]
     if version is None or (known == has_any and (has_any or not drops)):
@@ -70,8 +70,8 @@ def complete_activity_types(snapshot: Event, *, is_legacy: bool) -> Collection[s
 
 def staying(snapshot: Event, *, is_legacy: bool) -> Callable[[Event], bool]:
     """Returns a function that decides whether a client keeps a message that is missing from the snapshot. The client
-    keeps reasoning if the snapshot contains no reasoning, and keeps an activity unless the snapshot is complete for its
-    type."""
+    keeps reasoning if the snapshot contains no reasoning at all. It keeps an activity unless the snapshot is complete
+    for the activity's type."""
     drops_reasoning = any(message["role"] == "reasoning" for message in snapshot["messages"])
     complete = complete_activity_types(snapshot, is_legacy=is_legacy)
 

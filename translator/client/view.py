@@ -1,4 +1,5 @@
-"""`ClientView`: tracks what a client has after receiving a series of events, and brings other readers up to date."""
+"""`ClientView`: tracks the messages and the state of a client that receives a series of events, and brings other
+readers up to date."""
 
 from __future__ import annotations
 
@@ -28,9 +29,8 @@ class ClientView(ClientContents):
         the reader's stream begins with these events.
 
         If the reader is in no run, the first event is the start of this run. If the reader is in another run, that run
-        is first ended with an error whose code is "lost". If this view has seen no run, the result is `[]`. If this
-        view does not know all of the client's messages, only the messages that this view has seen streaming are
-        emitted.
+        is first ended with an error whose code is "lost". If no run has started in this view, the result is `[]`. If
+        this view does not know all of the client's messages, it emits only the messages that were streamed to it.
         """
         if not isinstance(reader, ClientView):
             reader = ClientView(version=self.version, open_items=reader)

@@ -1,5 +1,5 @@
-"""Reads the content of LangChain messages, which may be text, tool calls, reasoning, media, citations, or calls to
-tools that the provider runs and their results.
+"""Reads the content of LangChain messages: text, tool calls, reasoning, media, citations, and the calls and results of
+tools that the provider runs.
 
 This package may import `jsonable`, `wire` and `parts`.
 """

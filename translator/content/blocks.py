@@ -1,8 +1,10 @@
-"""Defines the types of the content blocks into which a message's content is read. They are the same for every provider.
+"""Defines the types of content blocks. The content of a message is read into blocks of these types, whatever provider
+it comes from.
 
-LangChain and the providers call the parts of a message's content *content blocks*. `reader.py` converts these, and the
-content that adapters keep in other fields, to the types in this module. Together, the chunks of one model call give the
-same texts, tool calls, reasoning, media and citations as the complete message, but in more and smaller blocks.
+LangChain and the providers call the parts of a message's content *content blocks*. `reader.py` converts these parts to
+the types in this module. It also converts content that adapters keep in other fields. Together, the chunks of one model
+call give the same texts, tool calls, reasoning, media and citations as the complete message, but in more and smaller
+blocks.
 """
 
 from __future__ import annotations
@@ -24,12 +26,12 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
-    """A fragment of a reasoning block. If the text is empty, the fragment only supplies the block's id, or begins a new
+    """A fragment of a reasoning block. A fragment with an empty text only supplies the block's id, or begins a new
     part."""
 
     block: Key
-    """The block's key. None if `id` identifies the block, or if the fragment belongs to the latest block without a
-    key."""
+    """The block's key. It is None if `id` identifies the block, or if the fragment belongs to the latest block without
+    a key."""
     text: str
     id: str | None = None
     """The provider's id for the block, if this fragment contains that id."""
@@ -39,8 +41,7 @@ class Reasoning:
 
 @dataclass(frozen=True, slots=True)
 class Encrypted:
-    """The signature or the encrypted content of a reasoning block, or a fragment of either. The fragments are
-    joined."""
+    """The signature or the encrypted content of a reasoning block, or a fragment of either. Fragments are joined."""
 
     block: Key
     value: str
@@ -51,7 +52,7 @@ class Encrypted:
 @dataclass(frozen=True, slots=True)
 class Signature:
     """An opaque signature for Gemini's thoughts (https://ai.google.dev/gemini-api/docs/thought-signatures). It belongs
-    to a tool call, or, if `call_id` is None, to the answer itself."""
+    to a tool call or, if `call_id` is None, to the answer itself."""
 
     call_id: str | None
     value: str
@@ -66,7 +67,7 @@ class ToolCallBlock:
     name: str | None
     args: str | None
     server: bool = False
-    """Whether the provider itself runs the tool. If it does, the same message contains the `ServerResult`."""
+    """Whether the provider itself runs the tool. If so, the same message also contains the `ServerResult`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Converts images, audio, video and documents from LangChain's content blocks to AG-UI's content parts, and back.
+"""Converts media (images, audio, video and documents) between LangChain's content blocks and AG-UI's content parts.
 
 Rules:
 
@@ -42,7 +42,7 @@ _BLOCKS: Final[Mapping[str, str]] = {
 }
 _MIME_FIELDS: Final = ("mimeType", "media_type", "mime_type")
 _AG_UI_FIELDS: Final = {"data": "data", "url": "url", "file": "file_id"}
-"""For each type of AG-UI source, the field in which other forms keep its value."""
+"""For each type of AG-UI source, the field that contains its value in the other forms."""
 _DEFAULT_MIME: Final = {
     "image": "image/png",
     "audio": "audio/wav",
@@ -104,8 +104,8 @@ def _metadata(block: Mapping[str, Any], source: dict[str, Any]) -> dict[str, Any
 
 
 def _source(block: Mapping[str, Any], kind: str) -> dict[str, Any] | None:
-    """Returns the source of a media block; None if the source cannot be read. Its fields are in the block itself, under
-    `source`, or under the name of the block's type."""
+    """Returns the source of a media block; None if the source cannot be read. The fields of the source are in the block
+    itself, under `source`, or under the name of the block's type."""
     nested = block.get("source") or block.get(str(block.get("type")))
     fields = nested if isinstance(nested, Mapping) else block
     mime = first_of(fields, *_MIME_FIELDS) or first_of(block, *_MIME_FIELDS)
@@ -153,5 +153,5 @@ def _with_mime(source: dict[str, Any], mime: Any) -> dict[str, Any]:
 
 
 def first_of(mapping: Mapping[str, Any], *names: str) -> Any:
-    """Returns the first of these fields' values that is not None. If all are None, returns None."""
+    """Returns the value of the first of these fields that is not None. If all of them are None, returns None."""
     return next((mapping[name] for name in names if mapping.get(name) is not None), None)

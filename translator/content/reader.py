@@ -1,22 +1,22 @@
-"""Converts the content of a message from any provider to blocks (`blocks.py`). Also reads the reason why the model
-stopped.
+"""Converts the content of a message from any provider to blocks (`blocks.py`). Also reads the finish reason, which
+tells why the model stopped.
 
 Rules:
 
 1. The same code reads chunks and complete messages, so that a message gives the same blocks whether it is streamed or
    stored.
 2. The blocks are in the same order as in the content. Tool calls that the content does not mention follow at the end.
-3. A chunk's tool calls are read from `tool_call_chunks`. Its `tool_calls` are only LangChain's guess from a fragment of
-   JSON, so they are read only if there are no `tool_call_chunks`. A complete message's tool calls are read from
-   `tool_calls` and `invalid_tool_calls`, in the order in which the content mentions them. A content block that repeats
-   a tool call adds nothing.
+3. A chunk's tool calls are read from `tool_call_chunks`. Its `tool_calls` are only what LangChain guesses from a
+   fragment of JSON, so they are read only if there are no `tool_call_chunks`. A complete message's tool calls are read
+   from `tool_calls` and `invalid_tool_calls`, in the order in which the content mentions them. A content block that
+   repeats a tool call adds nothing.
 4. Reasoning in `additional_kwargs` is read only if the content contains no reasoning, because some adapters put the
    same reasoning in both places.
-5. Reading content never raises an exception. A block that cannot be read is left out, and `report` is called with the
+5. Reading content never raises an exception. If a block cannot be read, it is left out and `report` is called with the
    error. By default, `report` logs the error.
 6. A finish reason is one of `length`, `content_filter`, `refusal`, `malformed_call`, `paused`, `error`. It is None if
-   the model stopped normally. It is also None if the reason is unknown, because a front end must not alarm its user
-   with a word that it cannot explain.
+   the model stopped normally. It is also None if the reason is unknown, because a front end could not explain it to the
+   user.
 """
 
 from __future__ import annotations
@@ -83,7 +83,8 @@ _FINISH_REASONS: Final[Mapping[str, str]] = {
     "insufficient_system_resource": "error",
 }
 Report = Callable[[Mapping[str, Any], Exception], None]
-"""A function that is called with a message's fields and with the exception that one of its content blocks caused."""
+"""A function that is called if a content block cannot be read. Its arguments are the fields of the message and the
+exception."""
 
 
 def log_unreadable(fields: Mapping[str, Any], error: Exception) -> None:
@@ -97,9 +98,9 @@ def read_content(
     """Returns the blocks of one chunk or one complete message, in order.
 
     `fields`: the fields of the message, as `parts.message.fields_of` returns them. `whole`: whether to read the message
-    as a complete one. With None, its type decides. Pass True for stored messages, because a node may store a sum of
-    chunks, which is complete but still has the type of a chunk. `report`: called with the error if a block cannot be
-    read.
+    as a complete message. With None, its type decides. Pass True for stored messages: a node may store the sum of
+    several chunks, which is complete but still has the type of a chunk. `report`: called with the error if a block
+    cannot be read.
     """
     chunk = is_chunk(fields) if whole is None else not whole
     content = fields.get("content")
@@ -123,7 +124,7 @@ def read_content(
 
 
 def has_content(kwargs: Mapping[str, Any]) -> bool:
-    """Returns whether an assistant message with these `additional_kwargs` may have content in them."""
+    """Returns whether these `additional_kwargs` of an assistant message may contain a part of its content."""
     return any(kwargs.get(field) is not None for field in _CONTENT_KWARGS)
 
 
@@ -158,10 +159,10 @@ def finish_reason_in(metadata: Mapping[str, Any]) -> str | None:
 def text_delta(fields: Mapping[str, Any]) -> str:
     """Returns the text of a chunk that contains nothing but text; "" for any other chunk.
 
-    `fields`: the fields of the chunk, as `parts.message.fields_of` returns them. A chunk does not qualify if it also
-    contains tool calls, token usage or a finish reason, or if it ends its message. The provider's name is ignored,
-    because some adapters put it on every chunk. May raise an exception if a field is missing or has an unexpected type.
-    The caller then has to use `read_content`.
+    `fields`: the fields of the chunk, as `parts.message.fields_of` returns them. A chunk that also contains tool calls,
+    token usage or a finish reason does not qualify, and neither does the last chunk of a message. The provider's name
+    is ignored, because some adapters put it on every chunk. This function may raise an exception if a field is missing
+    or has an unexpected type. The caller then has to use `read_content`.
     """
     text = fields["content"]
     if type(text) is not str:
@@ -181,8 +182,8 @@ def text_delta(fields: Mapping[str, Any]) -> str:
 
 
 def arguments_delta(fields: Mapping[str, Any], index: int | str | None) -> str:
-    """Returns the arguments in a chunk that does nothing but continue the tool call at `index`; "" for any other chunk.
-    Some providers repeat the fragment in a content block, which is ignored. Like `text_delta`, this may raise an
+    """Returns the arguments in a chunk that only continues the tool call at `index`; "" for any other chunk. Some
+    providers repeat the fragment in a content block, which is ignored. Like `text_delta`, this function may raise an
     exception."""
     fragments, content = fields["tool_call_chunks"], fields["content"]
     if (
@@ -201,7 +202,7 @@ def arguments_delta(fields: Mapping[str, Any], index: int | str | None) -> str:
 
 
 def _lone_text(content: Any) -> str:
-    """Returns the text in a content list that consists of exactly one text block without annotations; "" for any other
+    """Returns the text of a content list that contains only one text block, without annotations; "" for any other
     content. Some providers send tokens in this form."""
     if type(content) is list and len(content) == 1 and type(content[0]) is dict:
         block = content[0]
@@ -337,8 +338,8 @@ def _is_refusal(block: Any) -> bool:
 
 def _as_json(blocks: list[Block]) -> list[Block]:
     """Returns the blocks of a chunk without lone surrogates, which UTF-8 cannot encode. The surrogates are removed here
-    because a chunk's texts and ids go into events without further conversion. (For complete messages, `to_json` removes
-    them when it converts the AG-UI message.)"""
+    because the texts and ids of a chunk are put into events without further conversion. (For complete messages,
+    `to_json` removes them when it converts the AG-UI message.)"""
     if len(blocks) == 1 and type(blocks[0]) is Text and str.isascii(blocks[0].text):  # most chunks
         return blocks
     try:

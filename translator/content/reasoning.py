@@ -7,15 +7,15 @@ Rules:
    - `reasoning_content` from Bedrock
    - LangChain's standard `reasoning`
    - `reasoning` from OpenAI's Responses API, with parts in `summary` or `content`
-2. A fragment belongs to the block with the same provider id or, failing that, to the block with the same index. If the
-   block with the same index has a different id, the fragment begins a new block. langchain-core merges chunks in the
-   same way (https://github.com/langchain-ai/langchain/blob/master/libs/core/langchain_core/utils/_merge.py).
+2. A fragment belongs to the block with the same provider id. If there is no such block, it belongs to the block with
+   the same index. But if that block has a different id, the fragment begins a new block. langchain-core merges chunks
+   in the same way (https://github.com/langchain-ai/langchain/blob/master/libs/core/langchain_core/utils/_merge.py).
 3. A fragment with neither an id nor an index continues the latest block without an index. If that block has already
    been signed, the fragment begins a new block, because providers sign a block at its end.
 4. An empty line separates two parts of a block that both contain text. A fragment that names no part belongs to the
    same part as the previous fragment.
-5. In LangChain's v1 format, each part of an item from the Responses API is a separate block with the index `lc_rs_` +
-   hex("<item>_<part>"). This index is decoded into the item and the part.
+5. In LangChain's v1 format, each part of an item from the Responses API is a separate block. Its index is `lc_rs_`,
+   followed by `<item>_<part>` in hexadecimal. This index is decoded into the item and the part.
 """
 
 from __future__ import annotations
@@ -131,8 +131,8 @@ def read(block: Mapping[str, Any], position: int | None) -> Iterator[Block]:
 
 
 def read_kwargs(kwargs: Mapping[str, Any]) -> Iterator[Block]:
-    """Yields the reasoning in `additional_kwargs`, where the adapters for DeepSeek, Qwen, Groq and xAI keep it, and
-    where OpenAI's older format has it."""
+    """Yields the reasoning in `additional_kwargs`. The adapters for DeepSeek, Qwen, Groq and xAI put it there, and so
+    does OpenAI's older format."""
     for field in KWARGS:
         reasoning = kwargs.get(field)
         if isinstance(reasoning, str) and reasoning:

@@ -1,5 +1,5 @@
-"""Reads the calls to tools that the provider runs itself, and their results, from the content blocks of a message. In
-this module, "call" means a tool call.
+"""Reads the calls and the results of tools that the provider runs itself from the content blocks of a message. In this
+module, "call" means a tool call.
 
 Rules:
 
@@ -73,8 +73,8 @@ def read(block: Mapping[str, Any], *, chunk: bool) -> Iterator[Block]:
 
 
 def read_arguments(block: Mapping[str, Any]) -> Iterator[Block]:
-    """Yields the block for an `input_json_delta` that no tool call chunk repeats. It carries the next piece of the
-    arguments for a tool that the provider runs."""
+    """Yields the block for an `input_json_delta` that no tool call chunk repeats. Such a block contains the next piece
+    of the arguments for a tool that the provider runs."""
     arguments = block.get("partial_json")
     if isinstance(arguments, str) and arguments:
         yield ToolCallBlock(index_of(block), None, None, arguments, server=True)

@@ -1,5 +1,5 @@
-"""Compares and merges messages in wire form. It compares two copies of a message or two orders, and merges two
-lists."""
+"""Compares and merges messages in wire form: two copies of one message, two orders of messages, or two lists of
+messages."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _FIELDS: Final = ("role", "name", "toolCallId", "metadata", "encryptedValue", "a
 
 
 def by_id(wires: Iterable[Event]) -> dict[str, Event]:
-    """Maps ids to messages. If several messages have the same id, which a channel without a reducer allows, the first
-    one is used."""
+    """Maps ids to messages. If several messages have the same id, the first one is used. A channel without a reducer
+    may contain such messages."""
     listed = list(wires)
     indexed = {wire["id"]: wire for wire in listed}
     if len(indexed) < len(listed):
@@ -58,8 +58,8 @@ def same_arguments(mine: Any, its: Any) -> bool:
 
 
 def json_arguments(text: Any) -> Any:
-    """Converts tool call arguments to a form that can be compared. The result is canonical JSON, or the unchanged text
-    if it is not JSON, for example because it was truncated."""
+    """Converts tool call arguments to a form that can be compared, which is canonical JSON. Text that is not JSON, for
+    example because it was truncated, is returned unchanged."""
     try:
         return orjson.dumps(orjson.loads(text or "{}"), option=orjson.OPT_SORT_KEYS)
     except (ValueError, TypeError, RecursionError):
@@ -88,9 +88,10 @@ def same_order(ids: list[str], wanted: Mapping[str, Event]) -> bool:
 
 
 def _sequence(ids: Iterable[str], wanted: Mapping[str, Event]) -> Iterator[Any]:
-    """Yields the part of the order that matters. Each user, system, developer or assistant message is yielded
-    separately, preceded by the set of tool results since the previous such message. The last set contains the results
-    at the end. Reasoning and activities are skipped."""
+    """Yields the order in a form that leaves out the differences that do not matter. Tool results that follow each
+    other are collected in a set, because their order does not matter. Reasoning and activities are skipped. The ids of
+    all other messages are yielded one by one, each preceded by the set of the results before it. The results at the end
+    are the last set."""
     results: set[str] = set()
     for message_id in ids:
         role = wanted[message_id]["role"]
@@ -110,8 +111,8 @@ def common_length(left: list[str], right: list[str]) -> int:
 
 
 def merge(wanted: Mapping[str, Event], order: list[str], copy: Callable[[str], Event | None]) -> list[Event]:
-    """Merges the wanted messages with the other messages in `order`. Each of the other messages follows the same wanted
-    message as it does in `order`.
+    """Merges the wanted messages with the other messages in `order`. Each of the other messages stays behind the wanted
+    message that it follows in `order`.
 
     `copy`: returns the client's copy of the message with this id, or None.
     """

@@ -28,7 +28,7 @@ def client_contents(values: Any, options: Options | None = None) -> tuple[list[E
     `options`: decides which messages and channels are visible.
 
     If the run succeeded, a client that followed the run has exactly these messages and this state. If the run stopped
-    at an interrupt, the client also has the messages emitted by the subgraphs that are waiting.
+    at an interrupt, the client also has the messages of the subgraphs that are waiting at the interrupt.
     """
     options = options or Options()
     named = channels(values)

@@ -1,8 +1,9 @@
 """Converts the most common kinds of messages on a fast path that does not read content blocks.
 
 An ordinary message has an id. It is a user message with plain text, a text result from a tool, or an assistant message
-with plain text and tool calls. It becomes exactly one wire message, the same message that the slower code in `to_agui`
-would make. `ordinary` returns None for any other message, and for any message that it cannot classify with certainty.
+with plain text and tool calls. It becomes exactly one wire message, which is the message that the slower code in
+`to_agui` would make. For all other messages, and for messages that it cannot classify with certainty, `ordinary`
+returns None.
 
 The dicts of the wire message are new, and its strings are exactly of type `str`. So the message does not have to be
 converted to JSON values, unless a string contains a lone surrogate.
@@ -19,8 +20,8 @@ from ..options import Options
 from ..wire.events import Event
 
 _LONGEST_ERROR: Final = 1_000
-"""The number of characters of a failed result's content that are repeated in its `error` field. The content keeps the
-whole text."""
+"""The maximum length of the `error` field of a failed result, in characters. The field repeats the beginning of the
+content, which keeps the whole text."""
 
 
 def ordinary(fields: Mapping[str, Any], options: Options) -> Event | None:
@@ -103,10 +104,10 @@ def _tool(fields: Mapping[str, Any], message_id: str, content: str, name: str | 
 
 
 def with_failure(message: Event) -> Event:
-    """Adds the reason for a tool's failure to its result: to AG-UI's message field `error`, and to the metadata
-    together with the status. The metadata is needed because `TOOL_CALL_RESULT` has no field `error` and clients drop
-    unknown fields (https://github.com/ag-ui-protocol/ag-ui/pull/2549). So a client that follows the run only gets the
-    metadata."""
+    """Adds the reason for a tool's failure to its result. The reason is in AG-UI's message field `error`, and in the
+    metadata together with the status. The metadata is needed because `TOOL_CALL_RESULT` has no field `error`, and
+    clients drop unknown fields (https://github.com/ag-ui-protocol/ag-ui/pull/2549). So a client that follows the run
+    gets only the metadata."""
     content = message["content"]
     reason = content[:_LONGEST_ERROR] if isinstance(content, str) else "error"
     metadata = {**message.get("metadata", {}), "status": "error", "error": reason}

@@ -5,8 +5,8 @@ Rules:
 
 1. The plan is the current value of this channel. If the value is None, the thread has no plan. A client gets the same
    plan after a reload, because the channel is stored with the thread.
-2. A thread has at most one plan, whose id never changes. The plan is placed where it was first written: after the
-   results that follow the first `write_todos` call. `write_todos` is the tool of LangChain's todo middleware
+2. A thread has at most one plan, whose id never changes. The plan is placed where it was first written, which is after
+   the results that follow the first `write_todos` call. `write_todos` is the tool of LangChain's todo middleware
    (https://github.com/langchain-ai/langchain/blob/master/libs/langchain_v1/langchain/agents/middleware/todo.py). If no
    message contains such a call, the plan is placed at the end.
 """

@@ -1,5 +1,5 @@
-"""Converts LangChain messages to AG-UI messages. `to_agui` makes the messages that a client gets for a stored message,
-and `to_agui_messages` makes messages that can be converted back. This module knows nothing about streams and events.
+"""Converts LangChain messages to AG-UI messages. `to_agui` makes the messages that a client gets for a stored message.
+`to_agui_messages` makes messages that can be converted back. This module knows nothing about streams or events.
 
 Rules:
 
@@ -7,10 +7,10 @@ Rules:
    and the options.
 2. A `human` message gets the role user, an `ai` message the role assistant, and a `tool` message the role tool. A chat
    message keeps the roles user, assistant and system. A chat message with another role becomes an assistant message
-   with that role as its name. A function message, which is older than OpenAI's tool calls, is left out because it
-   belongs to no tool call that a client could know. System and developer messages are never visible. User messages that
-   a middleware wrote for the model, such as a summary, are not visible either. LangChain's middlewares mark them with
-   `lc_source`
+   with that role as its name. Function messages, which come from the time before OpenAI's tool calls, are left out,
+   because a client cannot know the call that they answer. System and developer messages are never visible. User
+   messages that a middleware wrote for the model, such as a summary, are not visible either. LangChain's middlewares
+   mark them with `lc_source`
    (https://github.com/langchain-ai/langchain/blob/master/libs/langchain_v1/langchain/agents/middleware/summarization.py).
 3. The content of a user message becomes a string, or a list of content parts if it is a list. A block that is neither
    text nor media is left out, and so are media whose source AG-UI cannot express. The callback `report` receives the
@@ -24,13 +24,13 @@ Rules:
    joined, and the tool calls keep the order in which they are first mentioned. The wire messages have this order: a
    reasoning message for each reasoning block, the assistant message, activities for media, and the results of tools
    that the provider ran itself.
-7. A reasoning block that contains neither text nor an encrypted value does not become a message, but still counts when
+7. A reasoning block that contains neither text nor an encrypted value does not become a message. It still counts when
    reasoning blocks are numbered.
 8. A tool call without a name is left out, because a client cannot use it. A message that contains nothing but hidden
    tool calls is left out. A message without any content becomes an empty message.
-9. The result of `to_agui_messages` also contains what a front end does not display: system and developer messages, user
-   messages from middlewares, and the full text of truncated results. `metadata.langchain` contains LangChain fields for
-   which AG-UI has no field, so that `to_langchain_messages` can restore them.
+9. The result of `to_agui_messages` also contains messages that a front end does not display: system and developer
+   messages, and user messages from middlewares. Tool results are not truncated. `metadata.langchain` contains the
+   LangChain fields for which AG-UI has no field, so that `to_langchain_messages` can restore them.
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ _TEXT_BLOCKS: Final = frozenset({"text", "output_text", "input_text"})
 
 
 def to_agui(message: Any, position: int, options: Options, losses: Losses | None = None) -> list[Event]:
-    """Converts one stored message to its wire messages. The list is empty if the message is not visible. Examples are
-    system messages, summaries from middlewares, removals, and values that are not messages.
+    """Converts one stored message to its wire messages. The list is empty if the message is not visible, as is the case
+    for system messages, summaries from middlewares, removals, and values that are not messages.
 
     `message`: the message, as an object or its JSON.
     `position`: the position in the list of messages. A message without an id gets an id derived from this position.
@@ -169,7 +169,7 @@ class _Answer:
         self.media: list[Event] = []
         self.citations: list[Event] = []
         self.signatures: dict[str | None, str] = {}
-        """A mapping from tool call ids to signatures. The key None maps to the signature of the answer itself."""
+        """A mapping from tool call ids to signatures. The key for the signature of the answer itself is None."""
         self.unknown: list[str] = []
         """The types of content blocks that are unknown."""
         self._placing = ReasoningBlocks()
@@ -274,8 +274,8 @@ def _answer_message(answer: _Answer, calls: list[Event], fields: Mapping[str, An
 
 
 def _name(fields: Mapping[str, Any], role: str | None) -> Event:
-    """Returns the field `name` with an assistant message's own name, or else the name from its role. The dict is empty
-    if the message has neither."""
+    """Returns a dict with the field `name` for an assistant message. The value is the message's own name or, without
+    one, the name from its role. The dict is empty if the message has neither."""
     return {"name": name} if (name := as_name(fields.get("name")) or role) else {}
 
 

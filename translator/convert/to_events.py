@@ -1,8 +1,8 @@
 """Converts a complete wire message to the events that add it to a client's messages.
 
 Events cannot express every message. A user or assistant message whose content is a list of parts needs a snapshot, and
-so does a tool result with an `error` that is missing from its metadata. Metadata that the events for a message cannot
-carry is left out. A caller that needs this metadata has to compare the client's messages afterwards.
+so does a tool result with an `error` that is missing from its metadata. Some metadata of a message cannot be expressed
+in its events, and is left out. A caller that needs this metadata has to compare the client's messages afterwards.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def continuation(
     present: Mapping[str, Any], message: Mapping[str, Any], subagent: str | None = None
 ) -> list[Event] | None:
     """Returns the events that turn `present`, the client's copy of a message, into `message`. Returns None if events
-    cannot express the change, for example because `present` is not a beginning of `message`.
+    cannot express the change, for example because `message` does not begin with `present`.
 
     The events add missing text, missing arguments, new tool calls, metadata and encrypted values. If the arguments are
     equivalent as JSON in both copies, no event is emitted for them.

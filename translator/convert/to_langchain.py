@@ -1,20 +1,19 @@
-"""Converts AG-UI messages to LangChain messages, without creating ids.
+"""Converts AG-UI messages to LangChain messages. No ids are created.
 
 Rules:
 
-1. If an assistant message's metadata contains the original content, and the text has not changed since, the original
-   content is restored. `to_agui_messages` adds this metadata. The original content includes the message's reasoning and
-   media.
-2. To any other assistant message, its reasoning and media are added as LangChain's standard content blocks. Reasoning
-   whose id comes from OpenAI's Responses API is added as a Responses API item. Other activities are left out, because
-   they belong to the front end.
-3. If a reasoning message's id is derived from an earlier assistant message, the reasoning belongs to that message. This
-   order occurs if a client joins in the middle of an answer. Any other reasoning message belongs to the next assistant
-   message.
+1. `to_agui_messages` adds the original content of an assistant message to its metadata. If this metadata is present,
+   and the text has not changed since, the original content is restored. It includes the message's reasoning and media.
+2. If the original content is not restored, the message's reasoning and media are added as LangChain's standard content
+   blocks. Reasoning whose id comes from OpenAI's Responses API is added as a Responses API item. Other activities are
+   left out, because they belong to the front end.
+3. If the id of a reasoning message is derived from the id of an earlier assistant message, the reasoning belongs to
+   that message. The reasoning follows its message if a client has joined in the middle of an answer. Any other
+   reasoning message belongs to the next assistant message.
 4. The arguments of a tool call are parsed. If they are not a JSON object, the tool call becomes an invalid tool call
    that contains the arguments as text.
 5. A value that is not an AG-UI message is left out, and so is a content part that AG-UI or LangChain cannot express.
-   One line is logged for each of them. If none of a message's content parts can be read, the whole message is left out.
+   Each of them is logged. If none of a message's content parts can be read, the whole message is left out.
 """
 
 from __future__ import annotations
@@ -90,12 +89,12 @@ class _Reader:
         self._reasoning: list[Wire] = []
         """The reasoning messages that belong to the next answer, which has not been read yet."""
         self._answers: dict[str, AIMessage] = {}
-        """For each answer's id, the message to which the answer's reasoning and media are added."""
+        """A mapping from the id of each answer to the message that gets the answer's reasoning and media."""
         self._last: AIMessage | None = None
         self._names: dict[str, str] = {}
         self._inside: set[str] = set()
-        """The ids of the tool calls in restored original content. That content also includes the results of these tool
-        calls."""
+        """The ids of the tool calls in restored original content. The results of these tool calls are also part of that
+        content."""
 
     def read(self, wire: Wire) -> None:
         """Converts the next message, or keeps it until the answer to which it belongs."""
@@ -135,7 +134,7 @@ class _Reader:
         message = _ai_message(wire, calls, original or _standard(wire, calls, self._reasoning))
         self._reasoning = []
         self._read.append(message)
-        # the original content already includes reasoning and media, so later messages must not add theirs to it
+        # original content already includes the reasoning and media, so they must not be added a second time
         self._last = self._answers[wire["id"]] = AIMessage("") if original else message
         self._names.update((call["id"], call["function"]["name"]) for call in calls)
 
@@ -164,8 +163,9 @@ class _Reader:
 
 
 def _original(wire: Wire) -> tuple[Wire, set[str]]:
-    """Returns an assistant message's original content and the ids of the tool calls in that content, which the provider
-    ran itself. Returns `({}, set())` if the original content is unknown, or if the message's text has changed since."""
+    """Returns the original content of an assistant message, and the ids of the tool calls in that content. The provider
+    ran these tools itself. Returns `({}, set())` if the original content is unknown, or if the message's text has
+    changed since."""
     text = wire.get("content") or ""
     original_fields = {name: value for name, value in _own(wire).items() if name in ORIGINAL_FIELDS}
     original = {"content": text, **original_fields}

@@ -1,5 +1,5 @@
 """Converts any value to JSON, computes the difference between two JSON values, and reads incomplete JSON text.
 
-The modules of this package know nothing about streams and AG-UI. Every other package may import this one. This package
-imports no other package of the translator.
+The modules of this package know nothing about streams or AG-UI. Every other package may import this one. It imports no
+other package of the translator.
 """

@@ -1,6 +1,6 @@
 """Computes the difference between two JSON values as an RFC 6902 patch.
 
-The patch is small, can always be applied, and is never larger than an operation that replaces the whole value.
+A patch can always be applied, and is never larger than an operation that replaces the whole value.
 
 All values must have the form that `to_json` returns. `client/apply_patch.py` applies patches.
 
@@ -10,15 +10,16 @@ Rules:
    keys does not matter.
 2. A patch contains only `add`, `remove` and `replace`. Each operation is valid once the operations before it have been
    applied. This holds for fast-json-patch with validation, which the client uses, and for jsonpatch.
-3. If the operations inside a container take more bytes than replacing the container, one `replace` of the container is
-   used instead.
+3. If the operations inside a container take more bytes than a `replace` of the whole container, that `replace` is used
+   instead.
 4. A string that has changed is replaced, because JSON Patch cannot append to a string.
 5. fast-json-patch refuses paths that contain `__proto__`, or `prototype` directly after `constructor`
    (https://github.com/Starcounter-Jack/JSON-Patch). So a change at or below a key `__proto__` or `prototype` becomes a
    `replace` of the nearest enclosing container whose path is valid.
 6. Lists are aligned by their common beginning and end, and then by the ids or the contents of their elements.
-7. No step is slower than sorting, so the cost is O(size + n log n). Values are compared in groups: orjson writes a
-   group at once, and the bytes are compared. So Python code only examines the values in groups that contain a change.
+7. No step is slower than sorting, so the cost is O(size + n log n). Values are compared in groups: orjson writes each
+   group in one call, and the bytes are compared. So Python code examines only the values in groups that contain a
+   change.
 """
 
 from __future__ import annotations
@@ -33,16 +34,16 @@ from orjson import dumps
 Operation = dict[str, Any]
 
 _MANY: Final = 16
-"""If one stretch of a list needs more operations than this, the size of the operations is compared with the size of the
-list while the patch is being made."""
+"""If one stretch of a list needs more operations than this, the patch may become larger than the list. So their sizes
+are compared while the patch is being made."""
 _REMOVE: Final = len('{"op":"remove","path":"/0"},')
 """The size in bytes of the smallest operation, without the path of the list to which it is applied."""
 _NO_PATH: Final = frozenset({"__proto__", "prototype"})
 """The keys that no path may contain (rule 5)."""
 _AT_ONCE: Final = 32
-"""The number of elements that are written with orjson and compared in one step. The group is large enough to make this
-faster than comparing the elements one by one in Python, and small enough for comparing them one by one if the groups
-differ."""
+"""The number of elements that are written with orjson and compared in one step. In a large group, this is faster than
+comparing the elements one by one in Python. If two groups differ, their elements are compared one by one, so a group
+must not be too large."""
 _CONTAINERS: Final = (dict, list)
 
 
@@ -51,8 +52,8 @@ def diff(before: Any, after: Any, path: str = "") -> list[Operation] | None:
     `after`.
 
     Returns `[]` if both values are the same, and None if the client refuses every patch at `path` (rule 5 of this
-    module). Neither value is changed. The operations contain parts of `after` that are not copied. Neither value may be
-    nested more deeply than `to_json` allows.
+    module). Neither value is changed. The operations share parts with `after`. Neither value may be nested more deeply
+    than `to_json` allows.
     """
     if not _NO_PATH.isdisjoint(path.split("/")):
         return None
@@ -182,8 +183,8 @@ def _lists(before: list[Any], after: list[Any], path: str) -> _Patch | None:
 
 
 def _trimmed(before: list[Any], after: list[Any]) -> tuple[int, list[Any], list[Any]]:
-    """Counts the equal elements at the beginning of two lists. Returns that count, and both lists with their common
-    beginning and end removed."""
+    """Removes the common beginning and the common end of two lists. Returns the length of the common beginning, and the
+    rest of both lists."""
     start = next(_changed(before, after), min(len(before), len(after)))
     left, right = before[start:], after[start:]
     end = next(_changed(left[::-1], right[::-1]), min(len(left), len(right)))
@@ -212,10 +213,10 @@ def _stretches(before: Sequence[Any], after: Sequence[Any]) -> Iterator[tuple[in
     """Yields the indexes `i, j, k, l` of corresponding stretches `before[i:j]` and `after[k:l]`, in order. Together the
     stretches cover both lists.
 
-    An element is identified by its "id" or, if it has none, by its JSON. Elements whose id or JSON is unique in each
-    list are matched. The longest series of matches that are in the same order in both lists (a longest increasing
-    subsequence) becomes stretches of one element each. The elements between two such stretches form one stretch, which
-    may be empty in one of the lists.
+    An element is identified by its "id" or, if it has none, by its JSON. Two elements match if they have the same id or
+    JSON, and no other element in either list has it. The longest series of matches that are in the same order in both
+    lists (a longest increasing subsequence) is chosen. Each match in it is a stretch of one element. The elements
+    between two such stretches form one stretch, which may be empty in one of the lists.
     """
     left, right = _positions(before), _positions(after)
     pairs = [(left[token], at) for token, at in right.items() if at >= 0 and left.get(token, -1) >= 0]

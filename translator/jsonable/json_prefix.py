@@ -27,14 +27,15 @@ _NUMBERS: Final[Mapping[str, Mapping[str, str]]] = {
     "sign": {"0": "power", "1": "power"},
     "power": {"0": "power", "1": "power"},
 }
-"""For each state inside a number, the next state as a mapping from kinds of characters to states. In this table, `1`
+"""The next state inside a number, as a mapping from the current state and the kind of the next character. The kind `1`
 stands for any digit except 0, `e` for `e` or `E`, and `+` for `+` or `-`."""
 _KINDS: Final = {**dict.fromkeys("123456789", "1"), "0": "0", ".": ".", "e": "e", "E": "e", "+": "+", "-": "+"}
 _WHOLE_NUMBERS: Final = frozenset({"zero", "integer", "fraction", "power"})
 
 
 class JsonPrefix:
-    """Reads a text piece by piece, from its first character, as long as it may become a JSON object or array."""
+    """Reads a text piece by piece, from its first character onwards, as long as it may become a JSON object or
+    array."""
 
     __slots__ = ("_closers", "_is_key", "_rest", "_state")
 
@@ -45,8 +46,8 @@ class JsonPrefix:
         self._is_key = False
         """Whether the open string is the name of an object member."""
         self._rest = ""
-        """The missing characters of an unfinished `true`, `false` or `null`. In a `\\u` escape, one character for each
-        missing hexadecimal digit."""
+        """The characters that an unfinished `true`, `false` or `null` still lacks. In a `\\u` escape, one character for
+        each hexadecimal digit that is still missing."""
 
     def continues(self, text: str) -> bool:
         """Reads the next piece of the text. Returns whether the text so far is a complete object or array, or the

@@ -1,9 +1,9 @@
 """Reads as much as possible of a JSON text that is still being written (`read_partial`).
 
-Reading takes one scan and at most two parses, wherever the text ends. The open strings and containers are closed, and
-the resulting text is parsed. If parsing fails, the text up to the last complete member is parsed instead. A string that
-ends inside an escape is read up to the escape. Nothing is read if the text is malformed before its end or nested more
-deeply than `MAX_DEPTH`.
+The text is scanned once, and parsed at most twice. First, the open strings and containers are closed, and the resulting
+text is parsed. If this fails, the text up to the last complete member is parsed instead. If a string ends inside an
+escape, it is read up to that escape. If the text is malformed before its end, or nested more deeply than `MAX_DEPTH`,
+nothing is read.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ _STRING: Final = r"""
       | \\u(?![dD][89abAB])[0-9a-fA-F]{4}
     )*("?)
 """
-# The group is not possessive, because in Python before 3.11.5 a possessive group also consumes the characters that its
-# last, failed repetition read (https://github.com/python/cpython/issues/106052). Backtracking is still impossible,
-# because the expression after the group always matches.
+# The group is not possessive because of a bug in Python before 3.11.5: a possessive group also consumes the characters
+# that its last, failed repetition has read (https://github.com/python/cpython/issues/106052). Backtracking is still
+# impossible, because the expression after the group always matches.
 _TOKEN: Final = re.compile(_STRING + r"| [\[\]{},]", re.VERBOSE | re.DOTALL)
 _CLOSER: Final = {"{": "}", "[": "]"}
 
 
 def read_partial(text: str) -> Any:
-    """Returns the JSON value of which `text` is the beginning, as far as it has been written. Returns None if nothing
-    can be read. Never raises an exception."""
+    """Returns as much as possible of the JSON value that begins with `text`. Returns None if nothing can be read. Never
+    raises an exception."""
     closers: list[str] = []
     whole, members = text, 0
     for match in _TOKEN.finditer(text):

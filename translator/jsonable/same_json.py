@@ -3,11 +3,11 @@
 Rules:
 
 - The order of keys does not matter. `True` differs from `1`, unlike in Python, and `1.0` equals `1`.
-- Values that are not JSON may be compared too, because a caller may pass any values as a client's messages or state.
-  Comparing them never raises an exception.
-- If two values are equal in Python, their JSON is compared as bytes, which is fast. If the bytes differ, the values are
-  compared member by member. Equal values can have different bytes because of the order of keys, `1.0` in place of `1`,
-  or `True` in place of `1`.
+- Values that are not JSON can be compared too, because a caller may pass any values as a client's messages or state.
+  The comparison never raises an exception.
+- If two values are equal in Python, their JSON is compared as bytes, which is fast. The bytes may differ because of the
+  order of keys, because of `1.0` in place of `1`, or because of `True` in place of `1`. In that case, the values are
+  compared member by member.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 No function here raises an exception, whatever the value is. Equal values give equal bytes, because no result depends on
 memory addresses, hash order or a clock. Values are converted as LangGraph Platform converts them, so that a graph gives
-the same JSON locally and on the platform. A value that the platform sends as null, or fails to send, becomes a short
-text with the name of its class. If a value cannot be read, the function in `WARN` logs the failure. This module knows
-nothing about channels, messages and events.
+the same JSON locally and on the platform. If the platform sends null for a value, or fails to send it, the value
+becomes a short text with the name of its class. If a value cannot be read, the function in `WARN` logs the failure.
+This module knows nothing about channels, messages and events.
 
 ==========================================  ======================================================================
 a value                                     its JSON
@@ -40,11 +40,11 @@ becomes its JSON, without the quotes if the JSON is a string. If two keys of a m
 of the last key is used, and a line is logged. The key "__proto__" is kept, because JSON and the client treat it as
 data. Only patch paths avoid it.
 
-Most values are converted by orjson in C, which calls `_converted` for types that it does not know. If orjson refuses a
-value because of its keys, large integers, surrogates, cycles or depth, the value is converted member by member in
+Most values are converted by orjson in C, which calls `_converted` for types that it does not know. orjson refuses some
+values because of their keys, large integers, surrogates, cycles or depth. Such a value is converted member by member in
 Python, also with `_converted`. This path is slower but gives the same JSON. An `orjson.Fragment` is not checked, and
-neither is an object with infinitely many members. Wherever possible, the class is examined instead of the instance,
-because instances such as proxies and mocks may return an attribute for any name.
+neither is an object with infinitely many members. Wherever possible, the class of a value is examined and not the
+instance, because some instances, such as proxies and mocks, have an attribute for any name.
 """
 
 from __future__ import annotations
@@ -77,21 +77,23 @@ def _logged(what: str, error: Exception | None = None) -> None:
 
 
 WARN: Final[ContextVar[Callable[[str, Exception | None], None]]] = ContextVar("WARN", default=_logged)
-"""The function that is called for a value that cannot be converted faithfully. Its arguments are a description of the
-problem, and the exception or None. A different function is set while a run is being translated; the default function
-logs a warning."""
+"""The function that is called if a value cannot be converted faithfully. Its arguments are a description of the
+problem, and the exception or None. The default function logs a warning. While a run is being translated, a different
+function is set."""
 
 MAX_DEPTH: Final = 240
-"""The maximum number of containers that may be nested in each other. orjson can write 254 levels, and the event and the
-patch around the value need some of these."""
+"""The maximum number of containers that may be nested in each other. orjson can write 254 levels, but the event and the
+patch around the value need some of them."""
 
 _MARGIN: Final = 254 - MAX_DEPTH
 _SAFE_INTEGER: Final = 2**53 - 1
 _LONGEST_DECIMAL_BITS: Final = 4096  # CPython refuses to write integers with more than 4300 digits
 _CYCLE: Final = "<cycle>"
 _TOO_DEEP: Final = "<too deep>"
-_MOST_FORMS: Final = 8  # an Enum of a pydantic root model with a numpy scalar needs 3 steps; more than 8 is a loop
-_RETRIED: Final = 3  # if orjson refuses a value, orjson is tried on the parts of this many levels
+_MOST_FORMS: Final = (
+    8  # an Enum of a pydantic root model with a numpy scalar needs 3 steps; more than 8 steps mean a loop
+)
+_RETRIED: Final = 3  # if orjson refuses a value, it is tried again on the parts of the value, down to this many levels
 _REFUSED: Final = (TypeError, ValueError, RecursionError)  # orjson itself raises only the first two
 _BASIC: Final = frozenset({str, int, float, bool, type(None)})
 _KNOWN: Final = _BASIC | {dict, list, tuple, set, frozenset}
@@ -115,7 +117,7 @@ _AS_TEXT: Final = (
 
 
 class Frozen(NamedTuple):
-    """A value's JSON at the time when the value was frozen. The JSON shares no list or dict with the value."""
+    """The JSON of a value at the time of the conversion. It shares no list or dict with the value."""
 
     data: bytes
     """Compact JSON; `orjson.loads(data) == json`."""
@@ -134,8 +136,8 @@ def to_json(value: Any) -> Any:
 
 
 def to_json_each(values: list[Any]) -> list[Any]:
-    """Returns the result of `to_json` for each of many containers. Converting them in one orjson call is faster,
-    because for a small container the call itself is most of the cost."""
+    """Returns the result of `to_json` for each of many containers. All of them are converted in one orjson call,
+    because for a small container most of the cost is the call itself."""
     try:
         converted: list[Any] = orjson.loads(_dumps(values))
     except _REFUSED:
@@ -158,7 +160,7 @@ def freeze(value: Any) -> Frozen:
 
 
 def json_bytes(value: Any) -> bytes:
-    """Returns `freeze(value).data` without making the Python values."""
+    """Returns the same bytes as `freeze(value).data`, without making the Python values."""
     try:
         return _dumps(value)
     except _REFUSED:
@@ -223,7 +225,7 @@ def _known_to_orjson(value: Any) -> Any:
 
 
 def _converted(value: Any) -> Any:
-    """Converts a value of an unknown type to a value of a type in `_KNOWN`. The result may still contain values of any
+    """Converts a value of an unknown type to a value of a type in `_KNOWN`, which may still contain values of any
     type."""
     form, raised = value, None
     try:
@@ -296,7 +298,7 @@ def _step(value: Any) -> Any:
     """Converts `value` one step closer to JSON. The result is a basic value, a dict, list, tuple or set, or another
     object that has to be converted again.
 
-    An exception that is raised while the object is being read is passed on.
+    Exceptions that occur while the object is being read are not caught.
     """
     for kinds, form in _FORMS:
         if isinstance(value, kinds):

@@ -362,9 +362,7 @@ class MessageStream:
         if fields.get("chunk_position") == "last":
             yield from self._blocks.close(model_call)
             self._ledger.close(record)
-        elif (
-            not self._options.raw_events
-        ):  # with raw events, a chunk needs two events, and the shorter path makes only one
+        elif not self._options.raw_events:  # with raw events, a chunk has two events; the shorter path makes only one
             self._ledger.latest[message_id] = record
             self._blocks.prepare(model_call, blocks[-1] if blocks else None)
 

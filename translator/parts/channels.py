@@ -1,7 +1,7 @@
-"""Reads the channels in the payloads of `values` and `updates`, which are the state of a graph and the output of a
-node.
+"""Reads the channels in the payload of a `values` part, which is the state of a graph, and of an `updates` part, which
+is the output of a node.
 
-A payload may be an object of any user-defined class, and a user's channel may have a name that LangGraph also uses. The
+A payload may be an object of any user-defined class, and a user's channel may have a name that LangGraph uses too. The
 functions in this module never raise an exception.
 """
 
@@ -18,7 +18,7 @@ from .message import fields_of, kind_of
 
 
 class UnreadableChannel:
-    """Stands for the value of a channel if reading the channel raised an exception."""
+    """Replaces the value of a channel if reading the channel raised an exception."""
 
     __slots__ = ("error",)
 
@@ -27,9 +27,10 @@ class UnreadableChannel:
 
 
 def channels(values: Any) -> Mapping[str, Any] | None:
-    """Returns the channels in a `values` payload (a mapping, a pydantic model or a dataclass); None if the payload is
-    anything else or cannot be read. If reading a channel raises an exception, its value is an `UnreadableChannel`. Only
-    the payload's type is examined, because reading an attribute of the object itself may raise an exception."""
+    """Returns the channels in a `values` payload, which is a mapping, a pydantic model or a dataclass; None if the
+    payload is anything else or cannot be read. If reading a channel raises an exception, the value of the channel is an
+    `UnreadableChannel`. The class of the payload is examined and not the payload itself, because reading an attribute
+    of the payload may raise an exception."""
     kind = type(values)
     if kind is dict:
         return values  # type: ignore[no-any-return]
@@ -68,8 +69,8 @@ def written_channels(output: Any) -> list[str]:
 
 
 def writes_channels(output: Any) -> bool:
-    """Returns whether a node's raw output writes anything. A function may return any value; only None and an empty
-    mapping write nothing."""
+    """Returns whether a node's raw output writes to any channel. The output of a function may be any value; only None
+    and an empty mapping write nothing."""
     return any(item is not None and channels(item) != {} for item in _outputs(output))
 
 
@@ -101,8 +102,8 @@ def unanswered_calls_in(output: Any) -> tuple[set[str], set[str]]:
 
 
 def _outputs(output: Any) -> Sequence[Any]:
-    """Returns a node's output as a sequence. The output is already a sequence if the node returned several commands or
-    wrote a channel twice."""
+    """Returns a node's output as a sequence. It already is one if the node returned several commands or wrote to a
+    channel twice."""
     return output if type(output) in (list, tuple) else (output,)
 
 

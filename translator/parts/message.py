@@ -1,4 +1,4 @@
-"""Reads the fields of a message in any form, and copies them only if necessary.
+"""Reads the fields of a message in any form. The fields are copied only if necessary.
 
 A message may be in any of these forms:
 
@@ -52,7 +52,7 @@ def fields_of(message: Any) -> Mapping[str, Any]:
     """Returns the fields of a message under LangChain's names (`type`, `content`, `id`, `tool_calls`, ...).
 
     Takes a message in any form, and returns an empty mapping for anything else. Never raises an exception. The result
-    may be the message's own dictionary, so the caller must not change it, and later changes to the message may appear
+    may be the message's own dictionary. So the caller must not change it, and later changes to the message may appear
     in it.
     """
     kind = type(message)  # `isinstance` would read an attribute, which may raise an exception
@@ -100,7 +100,7 @@ def mapping_in(fields: Mapping[str, Any], field: str) -> Mapping[str, Any]:
 
 
 def as_name(value: Any) -> str | None:
-    """Returns `value` if it can be an id or a name, which means that it is a non-empty string; otherwise None."""
+    """Returns `value` if it is a non-empty string, and so can be an id or a name; otherwise None."""
     return value if isinstance(value, str) and value else None
 
 

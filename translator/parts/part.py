@@ -1,5 +1,5 @@
-"""Defines the stream modes to request, namespaces, and `Part`, which is the only shape in which a `Translator` sees
-LangGraph's stream. `reader.py` converts the parts of every stream to this shape."""
+"""Defines the stream modes to request, namespaces, and `Part`. A `Translator` sees LangGraph's stream only in the shape
+of `Part`s. `reader.py` converts the parts of every stream to this shape."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 STREAM_MODES: Final[list[StreamMode]] = ["messages", "updates", "values", "custom"]
 """The modes to request from a local graph: `graph.astream(..., stream_mode=STREAM_MODES)`. This must be a list, because
 LangGraph leaves out the names of the modes if it gets a tuple. If you add `"tasks"`, steps start as soon as their nodes
-start, and an interrupt that a tool raises contains the id of the tool call."""
+start, and interrupts that tools raise contain the ids of the tool calls."""
 
 PLATFORM_STREAM_MODES: Final[list[PlatformStreamMode]] = ["messages-tuple", "updates", "values", "custom"]
 """The modes to request from LangGraph Platform: `client.runs.stream(..., stream_mode=PLATFORM_STREAM_MODES)`."""
@@ -21,30 +21,30 @@ PLATFORM_STREAM_MODES: Final[list[PlatformStreamMode]] = ["messages-tuple", "upd
 IGNORED_MODES: Final = frozenset(
     {"checkpoints", "debug", "events", "lifecycle", "feedback", "end", "heartbeat", "messages-tuple"}
 )
-"""LangGraph's modes and events that are ignored without a log line. If a part has any other unknown mode, a line is
-logged, because the part may be a payload that arrived without its mode."""
+"""The modes and events of LangGraph that are ignored without a log line. For any other unknown mode, a line is logged,
+because the part may be a payload that arrived without its mode."""
 
 NOTE: Final = "agui/note"
-"""The mode of a part in which a `PartReader` reports something about the whole stream. The part's data is the text to
+"""The mode of a part with which a `PartReader` reports a fact about the whole stream. The part's data is the text to
 log."""
 UNREAD: Final = "agui/unread"
-"""The mode of a part in which a `PartReader` reports that it could not read something. The part's data is a description
-and the exception. A translator counts such a part as a loss."""
+"""The mode of a part with which a `PartReader` reports that it could not read an item of the stream. The part's data
+consists of a description and the exception. A translator counts such a part as a loss."""
 
 Namespace = tuple[str, ...]
 """The place where a graph runs, as a path of segments `node:task`. The path of the root graph is empty
 (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_algo.py). If a task calls a second
-graph, that graph's namespace is the namespace of the first graph, followed by a number. Nevertheless, the second graph
-does not run inside the first one."""
+graph, its namespace is the namespace of the first graph, followed by a number. The second graph does not run inside the
+first one, although the namespaces look as if it did."""
 
 
 class Part(NamedTuple):
     """One part of a stream, in the only shape that a `Translator` works with.
 
     `ns`: the namespace of the graph that the part comes from; `()` is the root graph. `mode`, `data`: the stream mode,
-    and its payload. `id`: the id that a platform gave the part; a reader can rejoin the stream after this id.
+    and its payload. `id`: the id that a platform gave the part. A reader can rejoin the stream after this id.
     `interrupts`: the interrupts that a part in the mode `values` contains in addition to its data. `from_start`: for
-    the mode `messages`, whether all earlier parts of the message are certain to have been read, even if the stream was
+    the mode `messages`, whether all earlier parts of the message have certainly been read, even if the stream was
     joined late.
     """
 

@@ -1,13 +1,13 @@
 """Converts a platform's `messages` mode (`messages/partial`, `messages/complete` and `messages/metadata`) to chunks.
 
-In this mode, the server adds up the chunks of a message, and each time sends the whole message so far. It sends the
-metadata only once, under the message's id. Each version of a message is compared with the previous version, and the
-difference becomes a chunk. If a version does not continue the previous one, because a provider has withdrawn text, no
-chunk is made. The root graph's `values` correct the text later.
+In this mode, the server adds up the chunks of a message, and for each chunk sends the whole message so far. It sends
+the metadata only once, under the message's id. Each version of a message is compared with the previous version, and the
+difference becomes a chunk. If a provider withdraws text, a version does not continue the previous one. In that case, no
+chunk is made, and the root graph's `values` correct the text later.
 
 For the arguments of a tool call, the server sends the object that a lenient parser has read from the incomplete JSON.
-This object is written as JSON again. The text before its closing brackets can no longer change, so it is read
-immediately. The rest is read when the superstep ends.
+This object is written as JSON again. The text before its closing brackets can no longer change, so it is emitted at
+once. The rest is emitted when the superstep ends.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class AccumulatedMessages:
         self._metadata: dict[str, Mapping[str, Any]] = {}
         self._so_far: dict[str, Mapping[str, Any]] = {}
         self._arguments: dict[tuple[str, int], str] = {}
-        """For each tool call, the arguments that have been read so far. The keys are the message's id and the position
-        of the tool call."""
+        """For each tool call, the beginning of the arguments that has been read so far. A key consists of the message's
+        id and the position of the tool call."""
 
     def add_metadata(self, metadata: Any) -> Iterator[Part]:
         """Stores the metadata from a `messages/metadata` part. Yields nothing, because such a part contains no
@@ -60,12 +60,12 @@ class AccumulatedMessages:
 
     @property
     def has_open_calls(self) -> bool:
-        """Whether there are tool calls whose arguments have been read only in part."""
+        """Whether there are tool calls whose arguments may not have been read completely."""
         return bool(self._arguments)
 
     def remaining(self, ns: Namespace) -> Iterator[Part]:
         """Yields the `messages` parts that complete the tool calls made by the graph at `ns` and by the graphs inside
-        it. This method is called when a superstep has ended, and so the messages of these graphs are complete."""
+        it. This method is called when a superstep has ended, because the messages of these graphs are complete then."""
         for key in {key: None for key, _ in self._arguments}:
             metadata = self._metadata.get(key, _NO_METADATA)
             if is_within(_namespace(metadata), ns):
@@ -76,7 +76,8 @@ class AccumulatedMessages:
                     yield _part(_chunk(message, "", calls, None), metadata)
 
     def _calls(self, key: str, message: Mapping[str, Any], *, ended: bool) -> list[Mapping[str, Any]]:
-        """Returns what is new in a message's tool calls, as the fragments that a model would have sent."""
+        """Returns the new pieces of a message's tool calls, in the form of the fragments that a model would have
+        sent."""
         new: list[Mapping[str, Any]] = []
         for position, call in enumerate(_as_list(message.get("tool_calls"))):
             if not isinstance(call, Mapping):
@@ -160,7 +161,7 @@ def _block_since(old: Any, block: Any) -> Any:
 
 
 def _stable(arguments: str) -> str:
-    """Returns the beginning of a tool call's arguments that can no longer change, which excludes the characters that
-    close them."""
+    """Returns the beginning of a tool call's arguments that can no longer change. It does not include the closing
+    brackets and quotes."""
     open_ended = arguments.rstrip(_CLOSERS)
     return open_ended.removesuffix("null")

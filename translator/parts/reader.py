@@ -1,4 +1,4 @@
-"""Provides `PartReader`, which turns the items of any LangGraph stream into `Part`s. Only the modules in this folder
+"""Provides `PartReader`, which turns the items of any LangGraph stream into `Part`s. Only the modules in this package
 know the shapes in which parts arrive.
 
 Shapes, as measured on langgraph 1.0 to 1.2 and langgraph-sdk 0.3 to 0.4:
@@ -14,21 +14,21 @@ lists, `{"event", "data", "id"}`, `{"ns",       recordings of these as JSON
 `StreamPart(event, envelope, id)`               a run that was started through LangChain's protocol v3: see `v3.py`
 ==============================================  ========================================================================
 
-If a stream was requested with a single mode that is not in a list, or with a tuple of modes, it yields payloads without
-their modes. It is impossible to tell which mode such a payload belongs to, so an error is raised that explains how to
-request the stream.
+If `stream_mode` was a single mode that is not in a list, or a tuple of modes, the stream yields payloads without their
+modes. It is impossible to tell which mode such a payload belongs to, so an error is raised that explains how to request
+the stream.
 
 Where parts come from
 
-1. The caller that creates the reader specifies where its parts come from. When a `local` stream stops without an
-   exception, it has shown how the run ended. When a `platform` stream stops, it has not shown this, because it stops in
-   the same way whether the run finished, was interrupted or was cancelled, or the connection was lost. The shape of a
+1. The caller that creates the reader specifies where its parts come from. If a `local` stream has stopped without an
+   exception, it has shown how the run ended. If a `platform` stream has stopped, it has not shown this: it stops in the
+   same way if the run has finished, was interrupted or was cancelled, or if the connection was lost. The shape of a
    part never overrides the caller's choice.
 2. If the caller does not specify the source, the stream counts as a platform's as soon as a part arrives that a local
    graph cannot yield. Such a part is an event from the SDK, a part whose `ns` is a list, or a message as JSON in a
-   tuple or in the `version="v2"` shape, as `RemoteGraph` yields it. `Part` objects do not show where they come from. A
-   stream of them also counts as a platform's, because it is worse to report a lost run as finished than to report a
-   finished run as lost.
+   tuple or in the `version="v2"` shape. `RemoteGraph` yields messages in this form. `Part` objects do not show where
+   they come from. A stream of them also counts as a platform's, because reporting a lost run as finished would be worse
+   than reporting a finished run as lost.
 3. A `RemoteGraph` yields everything except messages in the shapes of a local graph. `translate` recognises such a
    stream by its generator. A caller that wraps this generator in another one has to pass `source="platform"`.
 """
@@ -66,7 +66,7 @@ class PartReader:
 
     source: Source | None
     """Where the parts come from. If the caller does not specify the source, this attribute is None until a part arrives
-    that only a server sends."""
+    that only a server can have sent."""
 
     def __init__(self, source: Source | None = None) -> None:
         if source not in ("local", "platform", None):
@@ -74,7 +74,7 @@ class PartReader:
         self.source = source
         self._accumulated = AccumulatedMessages()
         self._v3: Envelopes | None = None
-        """None until an event of the protocol v3 arrives."""
+        """The reader for events of the protocol v3. None until such an event arrives."""
 
     def gap(self) -> None:
         """Tells the reader that parts may have been missed. The rest of any message that may now be incomplete is
@@ -83,8 +83,8 @@ class PartReader:
             self._v3.gap()
 
     def read(self, raw: Any) -> list[Part]:
-        """Returns the parts in `raw`. Usually this is one part, but there may be several or none if a server sends
-        messages in a different shape. Also stores whatever is needed to read later parts.
+        """Returns the parts in `raw`. Usually this is one part. If a server sends messages in another shape, there may
+        be several parts, or none. The reader remembers the facts that it needs to read later parts.
 
         `raw`: an item that `graph.astream()`, a `RemoteGraph` or the SDK's run stream yields in any version, or the
         JSON of such an item; or a `Part`. Raises `UnreadablePartError` for anything else, with a text that describes
@@ -115,10 +115,10 @@ class PartReader:
 def message_payload(raw: Any) -> Any:
     """Returns the payload of a part in the mode `messages`; None for a part in any other mode.
 
-    This function knows every shape in which live streams yield parts, except the tuples from a local stream with
-    subgraphs, which `Translator.feed` reads itself. The function does not check the shape. For an unknown shape, it may
-    return anything or raise an exception, and then `PartReader` reads the part. The function creates no objects,
-    because every token passes through it.
+    This function knows every shape in which live streams yield parts, except for the tuples from a local stream with
+    subgraphs, which `Translator.feed` reads itself. For an unknown shape, it may return anything or raise an exception.
+    In that case, `PartReader` reads the part. This function does not check shapes and creates no objects, because every
+    token passes through it.
     """
     kind = type(raw)
     if kind is dict:
@@ -144,14 +144,14 @@ def part_of(raw: Any) -> Part:
             return _from_mapping(raw)
     except UnreadablePartError:
         raise
-    except Exception as error:  # reading an attribute or an item of the object raised an exception
+    except Exception as error:  # reading an attribute or an item of `raw` raised an exception
         raise UnreadablePartError(f"expected a part of a LangGraph stream, got {_name(raw)}") from error
     raise UnreadablePartError(f"expected a part of a LangGraph stream, got {_name(raw)}; {_HOW_TO_ASK}")
 
 
 def _may_be_a_servers(raw: Any, part: Part) -> bool:
-    """Returns whether a part may come from a server, because a local graph never yields such a part or because its
-    source is unknown (rule 2)."""
+    """Returns whether a part may come from a server (rule 2). This is the case if a local graph never yields such a
+    part, or if the part does not show where it comes from."""
     kind = type(raw)
     if kind is Part:
         return True
@@ -167,8 +167,8 @@ def _may_be_a_servers(raw: Any, part: Part) -> bool:
 
 
 def _ends_superstep(part: Part) -> bool:
-    """Returns whether a part ends everything that is open in its graph. This is the case if a superstep has ended, or
-    if the run starts or is restarted."""
+    """Returns whether a part ends all messages that are open in its graph. This is the case if a superstep has ended,
+    or if the run starts or restarts."""
     if part.mode == "metadata":
         return isinstance(part.data, Mapping) and "attempt" in part.data
     if part.mode != "values":

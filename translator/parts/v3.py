@@ -1,5 +1,6 @@
-"""Converts the events of LangChain's protocol v3 to parts. If LangChain's `useStream` started a run, the run's stream
-contains these events under the names of the modes, even for a reader that joins the run through the older API.
+"""Converts the events of LangChain's protocol v3 to parts. If LangChain's `useStream` has started a run, the run's
+stream contains these events under the names of the modes. This is also the case for a reader that joins the run through
+the older API.
 
     {"type": "event", "method": "messages", "params": {"namespace": [...], "data": {...}, "interrupts": [...]}}
 
@@ -12,19 +13,19 @@ Rules:
    In that case the rest of these messages is skipped, and the client gets them from the next `values`. A message is
    skipped entirely if it began before the stream was joined, or during a gap.
 2. Text, reasoning and the arguments of tool calls are read as they arrive. Any other block is read when it is complete.
-   In a stream from OpenAI's Responses API, each part of a reasoning item is a block, and only the first block contains
-   the item's id. The blocks of reasoning that follow without an id belong to the same item. They are given the same
-   index as in LangChain's v1 format (`content/reasoning.py`, rule 5).
+   With OpenAI's Responses API, each part of a reasoning item is a block of its own, and only the first block contains
+   the item's id. The reasoning blocks without an id that follow it belong to the same item. Each block gets the index
+   that it has in LangChain's v1 format (`content/reasoning.py`, rule 5).
 3. The result of a tool is read when the tool has finished. If the tool failed or returned a `Command`, the result is
-   read from the next `values` of the graph that called the tool. The metadata does not show where a message comes from.
-   So if a model generates text while a tool in its graph is running, that text is treated as if it had been generated
-   inside the tool.
+   read from the next `values` of the graph that called the tool. Nothing shows whether a message was generated inside a
+   tool. So if a model generates text while a tool in its graph is running, the text is treated as if it had been
+   generated inside the tool.
 4. If a tool runs a graph, the event that names the tool call (`lifecycle`) arrives after the first `values` of that
    graph. So these `values` are held until the next event arrives.
 5. Messages have no node name, tags or metadata, and there are no `updates`, `tasks` or `custom` parts. A `NOTE` at the
-   start of the stream describes what the client does not get as a result. If a run continues a step after an interrupt,
-   no part shows this either. So the messages from the tasks of that step that had already finished are removed at
-   first, and are emitted again when the step ends.
+   start of the stream lists the contents that the client does not get for this reason. No part shows that a run
+   continues a step after an interrupt. If it does, the messages of those tasks of the step that had already finished
+   are removed at first, and are emitted again when the step ends.
 """
 
 from __future__ import annotations
@@ -50,13 +51,12 @@ class _Message:
         self.streamed: set[Any] = set()
         """The indices of the blocks that are read piece by piece as they arrive."""
         self.reasoning: dict[Any, Mapping[str, Any]] = {}
-        """For each block of reasoning, the fields that are added to every piece of the block, as a mapping from the
-        index of the block."""
+        """A mapping from the index of each reasoning block to the fields that are added to every piece of the block."""
         self.item: tuple[str, Any, int] | None = None
-        """The reasoning item that the last block belongs to, as a tuple of the item's id, the index of its first block,
-        and the number of its last part."""
+        """The reasoning item that the last block belongs to: the item's id, the index of its first block, and the
+        number of its last part."""
         self.is_read = is_read
-        """Whether the rest of the message can be read. This is the case if the message is from an assistant, and no
+        """Whether the events of the message are read. This is the case if the message is from an assistant, and no
         other message has been open in its namespace at the same time."""
 
 
@@ -77,7 +77,8 @@ class Envelopes:
         self._held: Part | None = None
 
     def gap(self) -> None:
-        """Tells the reader that events may have been missed. The rest of each open message is skipped."""
+        """Handles a gap in the stream, in which events may have been missed. The rest of each open message is
+        skipped."""
         self._open.clear()
 
     def flush(self) -> Iterator[Part]:
@@ -157,7 +158,8 @@ class Envelopes:
                     yield _result(ns, message, None)
 
     def _delegation(self, data: Mapping[str, Any]) -> Iterator[Part]:
-        """Yields a part that names the tool call for which a new graph runs, in the same form as the mode `tasks`."""
+        """Yields a part that names the tool call for which a new graph runs. It has the form of a part in the mode
+        `tasks`."""
         cause, ns = data.get("cause"), data.get("namespace")
         if not isinstance(cause, Mapping) or cause.get("type") != "toolCall" or not isinstance(ns, list) or not ns:
             return
@@ -175,8 +177,7 @@ def _result(ns: Namespace, message: Mapping[str, Any], part_id: str | None) -> P
 
 
 def _chunk(message: _Message, data: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Returns what an event adds to its message, as the fields of a chunk; None if it adds nothing, or its content is
-    read later."""
+    """Returns the new content in an event, as the fields of a chunk; None if there is none, or if it is read later."""
     event, index = data.get("event"), data.get("index")
     if event == "message-finish":
         usage, metadata = data.get("usage"), data.get("metadata")

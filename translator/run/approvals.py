@@ -32,7 +32,7 @@ _FIELDS: Final[Mapping[str, tuple[Schema, tuple[str, ...]]]] = {
     "reject": ({"message": _TEXT}, ()),
     "respond": ({"message": _TEXT}, ("message",)),
 }
-"""For each type of decision, its other fields, and the names of the required ones."""
+"""For each type of decision, the fields that it has in addition to `type`, and the names of those that are required."""
 _ANY: Final[Schema] = {"type": "object", "properties": {"type": _TEXT}, "required": ["type"]}
 
 
@@ -52,8 +52,8 @@ def approval_schema(value: Any) -> Schema | None:
 
 
 def decision_schemas(value: Any) -> list[Schema] | None:
-    """Returns the JSON schema of each decision that an interrupt asks for if LangChain's `HumanInTheLoopMiddleware`
-    raised it for several tool calls; None if the interrupt's value has any other form."""
+    """Returns one JSON schema for each decision that an interrupt of LangChain's `HumanInTheLoopMiddleware` asks for;
+    None if the interrupt's value has any other form."""
     if not isinstance(value, Mapping):
         return None
     requests, configs = value.get("action_requests"), value.get("review_configs")
@@ -69,7 +69,8 @@ def decision_schemas(value: Any) -> list[Schema] | None:
 
 
 def _one_of(allowed: Any) -> Schema:
-    """Returns the schema for a decision that has one of these types, or any type if the allowed types are unknown."""
+    """Returns the schema for a decision of one of these types. If the allowed types are unknown, the schema allows any
+    type."""
     if not isinstance(allowed, (list, tuple)):
         return _ANY
     types = list(dict.fromkeys(kind for kind in allowed if isinstance(kind, str)))

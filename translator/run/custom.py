@@ -11,7 +11,7 @@ Rules:
    whose value is the payload.
 3. A node can also write state while it is running. To do so it writes a mapping with exactly two keys: `name`, which is
    `agui_state`, and `value`, a mapping from channel names to values. These values are emitted as state. Each value is
-   kept until a node has written its channel or the run ends (`checkpoint/state.py`). A subagent has a state of its own,
+   kept until a node writes to its channel or the run ends (`checkpoint/state.py`). A subagent has a state of its own,
    so a mapping from a subagent becomes a `CUSTOM` event with the subagent's id.
 """
 
@@ -33,7 +33,7 @@ _FIELDS = frozenset({"type", "messageId", "activityType", "content", "replace", 
 
 
 STATE: Final = "agui_state"
-"""The name with which a node writes state while it is running."""
+"""The `name` in a mapping with which a node writes state while it is running."""
 
 
 def written_state(value: Any) -> dict[str, Any] | None:
@@ -81,7 +81,7 @@ def _activity(value: Mapping[str, Any], view: ClientView, subagent: str | None) 
 
 
 def _reach(patch: list[Event]) -> int:
-    """Returns how deeply the values in a patch may be nested once it has been applied. A patch does not contain the
-    values that it moves or copies, so these values may be nested to any depth."""
+    """Returns how deeply a patch may nest values in the document. A patch does not contain the values that it moves or
+    copies, so for such a patch the depth is unknown, and the result is greater than `MAX_DEPTH`."""
     moves = any(item["op"] in ("move", "copy") for item in patch)
     return MAX_DEPTH + 1 if moves else max(item["path"].count("/") + nesting(item.get("value")) for item in patch)

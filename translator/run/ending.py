@@ -1,5 +1,5 @@
-"""Derives the consequences of an ending. They are the failure of the items that are still open, the run's result, the
-terminal event for a run that did not finish, and the number of losses in the terminal event. All functions are pure.
+"""Derives from an ending the failure of the items that are still open, the run's result, and the terminal event of a
+run that did not finish. Also adds the number of losses to the terminal event. All functions are pure.
 
 `Procedures.on_end` closes the items that are open, and `Translator.finish` emits the terminal event.
 
@@ -11,8 +11,8 @@ Rules:
 3. A failed run leaves a `run_error` activity in the conversation (option `error_activity`), because the client keeps
    activities there, but does not keep a `RUN_ERROR`
    (https://github.com/ag-ui-protocol/ag-ui/blob/main/sdks/typescript/packages/client/src/apply/default.ts). A cancelled
-   run leaves no such activity. A run whose connection was lost leaves none either, because that run may still be going
-   on.
+   run leaves no such activity. If the connection to a run was lost, there is no such activity either, because the run
+   may still be going on.
 4. If there were losses in the run (`losses.py`), the terminal event's metadata contains their number, as `{"lost": n}`.
 """
 
@@ -33,11 +33,12 @@ from .error_detail import NEUTRAL, Failure, failure
 ERROR: Final = "run_error"
 """The type of the activity that shows why a run failed."""
 LOST: Final = "The connection to the run was lost, and the run may continue."
-"""The message that the client gets for the ending `Lost`. If the error detail allows it, the reason is added."""
+"""The message that the client gets for the ending `Lost`. If the option `error_detail` allows it, the reason is
+added."""
 
 
 def failure_of(ending: Ending, detail: ErrorDetail) -> Failure | None:
-    """Returns the failure that everything still open gets when a run ends; None if the run finished."""
+    """Returns the failure of the items that are still open when a run ends; None if the run finished."""
     if isinstance(ending, Finished):
         return None
     if isinstance(ending, Cancelled):

@@ -1,4 +1,4 @@
-"""Decides how much of an error the client gets, according to the chosen level of detail. The functions never raise an
+"""Decides how much of an error the client gets, according to the option `error_detail`. The functions never raise an
 exception, whatever the error is.
 
 A platform's error is `{"error": class name, "message": text}`. An error in a local graph is the exception itself.
@@ -69,5 +69,5 @@ def _code(error: Any) -> str | None:
 def _text(read: Callable[[], str]) -> str:
     try:
         return to_text(read())
-    except Exception:  # the error is reported even if reading its message raises an exception
+    except Exception:  # an error is reported even if reading its message raises an exception
         return ""

@@ -5,34 +5,36 @@ Rules:
 
 1. The stream contains each interrupt several times, once for each level of its namespace and again in `values`
    (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_loop.py). The copies have the
-   same id, and the deepest level shows where the interrupt was raised. An interrupt that never reaches the root graph
-   was caught inside the graph, and the run continued, so the interrupt is not emitted.
-2. Ids are used as LangGraph gives them. Interrupts without an id of their own (JSON without an id, or a
-   `NodeInterrupt`: https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/types.py) are
-   distinguished by their value, and by their position if one part contains several. They are numbered in the order in
-   which they arrive. LangGraph raises no interrupt at a static breakpoint, so its id is made from the run's id.
+   same id, and the deepest level shows where the interrupt was raised. If an interrupt never reaches the root graph, it
+   was caught inside the graph and the run continued. Such an interrupt is not emitted.
+2. Ids are used as LangGraph gives them. Some interrupts have no id of their own, because they are JSON without an id,
+   or a `NodeInterrupt` (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/types.py). They
+   are distinguished by their value and, if one part contains several, by their position. They are numbered in the order
+   in which they arrive. LangGraph raises no interrupt at a static breakpoint, so the id of a breakpoint is made from
+   the run's id.
 3. The complete value is in `metadata.value`. If the value contains AG-UI's own fields `reason`, `toolCallId`,
-   `responseSchema` or `expiresAt` (https://docs.ag-ui.com/concepts/interrupts), in camel or snake case, the item takes
-   them from the value. A field that AG-UI does not allow is logged and left out. A time must be in RFC 3339 format with
-   an offset, because clients compare it with their own clocks.
-4. Otherwise `reason` is AG-UI's `confirmation` if the interrupt asks for approval of actions, `langgraph:breakpoint`
-   for a breakpoint, and `input_required` for any other question. `reason` is never `tool_call`, because clients then
-   write the answer into the chat as the tool's result. If exactly one open tool call matches the action that the value
-   asks for, `toolCallId` is the id of that tool call. Otherwise it is the id of the tool call whose tool raised the
-   interrupt (`tool_tasks.py`, rule 3). If tools call graphs, it is the innermost tool call in the thread's own
-   messages. So for an interrupt from a subagent, it is the call that started the subagent, because a client that
-   connects later does not get the subagent's messages. `responseSchema` is LangGraph's `response_schema`. Without that,
-   it is the schema in the value or, failing that, the schema for an approval (`approvals.py`).
+   `responseSchema` or `expiresAt` (https://docs.ag-ui.com/concepts/interrupts), in camel or snake case, they become
+   fields of the AG-UI interrupt. A field whose value AG-UI does not allow is logged and left out. `expiresAt` must be
+   in RFC 3339 format with an offset, because clients compare it with their own clocks.
+4. Fields that the value does not contain are set as follows. `reason` is AG-UI's `confirmation` if the interrupt asks
+   for approval of actions, `langgraph:breakpoint` for a breakpoint, and `input_required` for any other question. It is
+   never `tool_call`, because clients would then write the answer into the chat as the tool's result. If exactly one
+   open tool call matches the action that the value asks for, `toolCallId` is the id of that tool call. If not, it is
+   the id of the tool call whose tool raised the interrupt (`tool_tasks.py`, rule 3). If that tool was called inside
+   other tools, it is the innermost of these tool calls that is in the thread's own messages. For example, an interrupt
+   from a subagent gets the id of the tool call that started the subagent, because a client that connects later does not
+   get the subagent's messages. For `responseSchema`, LangGraph's `response_schema` is preferred even to a schema in the
+   value. If there is neither, it is the schema for an approval (`approvals.py`).
 5. The older custom event, `on_interrupt`, has a string as its value, as `ag-ui-langgraph` sends it
    (https://github.com/ag-ui-protocol/ag-ui/blob/main/integrations/langgraph/python/ag_ui_langgraph/agent.py). Clients
    parse this string as JSON. If it is not JSON, they use the string unchanged.
 6. Interrupts are emitted in the same order for a stream and for a checkpoint. A stream contains them in the order in
-   which tasks raise them. A checkpoint lists them by task, with those from a subgraph in any order, and does not always
-   show the subagent. Both contain the open tool calls in the main agent's messages, the values and the ids, so these
-   three determine the order. The tool that raised an interrupt is not considered, because only the `tasks` mode shows
-   it. The tool calls in a subagent's messages are not considered, because a checkpoint may not contain these messages.
-   If the messages are not attributed to the subagent, the tool calls that the subagent's interrupts name are not
-   considered either.
+   which tasks raise them. A checkpoint lists them by task, with the interrupts from a subgraph in any order, and does
+   not always show the subagent. But a stream and a checkpoint both contain the open tool calls in the main agent's
+   messages, the values of the interrupts, and their ids. These three determine the order. The tool that raised an
+   interrupt does not count, because only the `tasks` mode shows it. The tool calls in a subagent's messages do not
+   count, because a checkpoint may not contain these messages. If messages are not attributed to subagents, the tool
+   calls that a subagent's interrupts name do not count either.
 """
 
 from __future__ import annotations
@@ -55,7 +57,7 @@ from .approvals import Schema, approval_schema
 BREAKPOINT = "-breakpoint"
 """The suffix that follows the run's id in the id of a static breakpoint."""
 OpenCalls = Mapping[str, tuple[str, Any]]
-"""The unanswered tool calls in the client's messages, in order, as a mapping from ids to names and arguments."""
+"""The unanswered tool calls in the client's messages, in order. A mapping from ids to names and arguments."""
 OwnerAt = Callable[[Namespace], Owner]
 """A function that returns the owner of the events from a namespace."""
 OwnsCalls = Callable[[Namespace], bool]
@@ -69,8 +71,9 @@ _INSTANT: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]
 
 
 def open_calls(messages: Iterable[Event]) -> OpenCalls:
-    """Returns the tool calls in AG-UI messages that are not followed by a result. Some models start counting again in
-    each message, so a tool call may be unanswered although an earlier one with the same id was answered."""
+    """Returns the tool calls in AG-UI messages that are not followed by a result. Some models number their tool calls
+    from the beginning again in each message. So a tool call may be unanswered although an earlier tool call with the
+    same id was answered."""
     unanswered: dict[str, tuple[str, str]] = {}
     for message in messages:
         if message["role"] == "tool":
@@ -84,9 +87,9 @@ def open_calls(messages: Iterable[Event]) -> OpenCalls:
 def answer_schema(value: Any, response_schema: Any = None) -> Schema | None:
     """Returns the JSON schema for the answer to an interrupt; None if no schema is known.
 
-    `value`: the interrupt's value, as JSON; `response_schema`: the interrupt's `response_schema` in LangGraph, which
-    takes precedence. Without it, the `responseSchema` or `response_schema` in the value is used. If there is none, and
-    LangChain's middleware asks for approval, the schema for that approval is used.
+    `value`: the interrupt's value, as JSON; `response_schema`: the interrupt's `response_schema` in LangGraph, which is
+    used first. Without it, the `responseSchema` or `response_schema` in the value is used. If the value contains
+    neither, and LangChain's middleware asks for approval, the schema for that approval is used.
     """
     schemas = (to_json(response_schema), _own_field(value, "responseSchema"), approval_schema(value))
     return next((schema for schema in schemas if isinstance(schema, dict)), None)
@@ -100,18 +103,18 @@ class _Interrupt(NamedTuple):
     schema: Any
     has_own_id: bool
     is_of_run: bool = False
-    """Whether the interrupt has reached the root graph, so it was not caught inside the graph."""
+    """Whether the interrupt has reached the root graph. If not, it may have been caught inside the graph."""
     calls: Mapping[Namespace, str] = {}
-    """For each graph, the tool call that the graph made and whose tool raised the interrupt, as a mapping from
-    namespaces to ids."""
+    """The tool calls during which the interrupt was raised, as a mapping from the namespace of the graph that made the
+    tool call to the id of the tool call."""
 
 
 _BREAKPOINT: Final = _Interrupt((), None, None, has_own_id=False)
 
 
 def is_breakpoint(interrupt_id: str) -> bool:
-    """Returns whether this is the id of a static breakpoint in `RUN_FINISHED.outcome`. LangGraph does not give
-    breakpoints ids, so this id is made from the run's id. A breakpoint takes no answer, so a client can only continue
+    """Returns whether this is the id that `RUN_FINISHED.outcome` contains for a static breakpoint. LangGraph gives
+    breakpoints no ids, so this id is made from the run's id. A breakpoint takes no answer: a client can only continue
     or abandon the run."""
     return interrupt_id.endswith(BREAKPOINT)
 
@@ -147,13 +150,13 @@ class Interrupts:
             self._add(ns, interrupts, call_id, is_of_run=not ns)
 
     def add_pending(self, ns: Namespace, interrupts: Sequence[Any], *, at_breakpoint: bool) -> None:
-        """Adds the interrupts that are pending in a checkpoint. These are interrupts of the run at whatever level they
-        were raised."""
+        """Adds the interrupts that are pending in a checkpoint. They count as interrupts of the run, even if `ns` is a
+        subgraph."""
         self.is_stopped = self.is_stopped or at_breakpoint
         self._add(ns, interrupts or (), is_of_run=True)
 
     def add_last(self, interrupts: Iterable[Any], *, at_breakpoint: bool) -> None:
-        """Adds the interrupts that the run's ending contains.
+        """Adds the interrupts in the run's ending.
 
         If reading `interrupts` raises an exception, the run counts as stopped at a breakpoint, because it must not
         appear successful. The exception is raised again.
@@ -208,7 +211,7 @@ class Interrupts:
     def _ordered(
         self, messages: Iterable[Event], owner_at: OwnerAt, owns_calls: OwnsCalls
     ) -> list[tuple[_Interrupt, Event]]:
-        """Returns the interrupts and their items, in the order that rule 6 defines."""
+        """Returns the interrupts and their AG-UI items, in the order of rule 6."""
         listed = list(messages)
         calls = open_calls(listed)
         main = list(open_calls(message for message in listed if "subagentRunId" not in message))
@@ -226,8 +229,8 @@ class Interrupts:
         return sorted(items, key=order)
 
     def _key(self, name: str, ns: Namespace, value: Any, seen: set[str]) -> str:
-        """Returns an id for an interrupt that has no id of its own. This is the id of the same interrupt at another
-        level, or else a new id."""
+        """Returns an id for an interrupt that has no id of its own. If the same interrupt is known at another level,
+        the result is its id there; if not, the result is a new id."""
         for key, known in self._found.items():
             related = known.ns[: len(ns)] == ns or ns[: len(known.ns)] == known.ns
             if not known.has_own_id and key not in seen and related and known.value == value:
@@ -318,7 +321,7 @@ def _message(value: Any) -> str | None:
 
 
 def _action(value: Any) -> str | None:
-    """Returns the name of the action that a request of LangChain's Agent Inbox is about
+    """Returns the name of the action in a request of LangChain's Agent Inbox
     (https://github.com/langchain-ai/agent-inbox); None for any other value."""
     request = value.get("action_request") if isinstance(value, dict) else None
     action = request.get("action") if isinstance(request, dict) else None
@@ -326,7 +329,8 @@ def _action(value: Any) -> str | None:
 
 
 def _named_call(value: Any, calls: OpenCalls) -> str | None:
-    """Returns the id of the tool call that a value names, or that matches the action for which the value asks."""
+    """Returns the id of the tool call that an interrupt's value names, or that matches the action for which the value
+    asks."""
     own = _own_field(value, "toolCallId")
     return own if _is_name(own) else _call_of_action(value, calls)
 

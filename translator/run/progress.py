@@ -17,7 +17,8 @@ Rules:
 3. The status is `running` until the call is answered. Then it is `done`, or `failed` if the status of the result is
    `error`. The status of a call without a result becomes `done` when its superstep has ended, `waiting` when the run
    has stopped at an interrupt, and `stopped` when the run has failed or was cancelled. `done` and `failed` are final.
-4. If a tool is run again for the same call (a retry, an answered interrupt), the list of its output's parts is emptied.
+4. If a tool is run again for the same call, because of a retry or an answered interrupt, the list of its output's parts
+   is emptied.
 5. Nothing is emitted for a call that the client does not have.
 """
 
@@ -40,13 +41,13 @@ from ..wire.events import Event
 ACTIVITY: Final = "tool_progress"
 """The type of the activity."""
 NAME: Final = "agui_tool_progress"
-"""The name with which a tool writes its progress."""
+"""The `name` in a mapping with which a tool writes its progress."""
 Status = Literal["running", "done", "failed", "waiting", "stopped"]
 _FINAL: Final = ("done", "failed")
 
 
 class Progress(NamedTuple):
-    """A tool's report about a call. Its kind is `began` if the tool has started, perhaps again, `output` for a part of
+    """A tool's report about a call. Its kind is `began` if the tool has started or restarted, `output` for a part of
     the tool's output, and `progress` for the tool's progress."""
 
     call_id: str
@@ -78,16 +79,15 @@ def emitted_progress(payload: Any) -> Progress | None:
 
 
 class _Call(NamedTuple):
-    """A call whose activity is not final, with the graph that made the call and the subagent that the call belongs
-    to."""
+    """The graph that made a call whose activity is not final, and the subagent that the call belongs to."""
 
     ns: Namespace
     subagent: str | None
 
 
 class ToolProgress:
-    """Keeps track of the `tool_progress` activities in one run, under the ids by which the client knows the calls.
-    `view`: the client's messages and state."""
+    """Keeps track of the `tool_progress` activities in one run. All call ids in this class are those by which the
+    client knows the calls. `view`: the client's messages and state."""
 
     def __init__(self, view: ClientView, options: Options, ledger: Ledger) -> None:
         self._view = view
@@ -124,8 +124,8 @@ class ToolProgress:
         return []
 
     def superstep_ended(self, ns: Namespace, *, is_waiting: bool) -> list[Event]:
-        """Returns the events for the end of a superstep in the graph at `ns`. `is_waiting`: whether the run has an
-        interrupt, in which case its tools may not be done."""
+        """Returns the events for the end of a superstep in the graph at `ns`. `is_waiting`: whether an interrupt is
+        pending. If so, the tools may not be done, and nothing is emitted."""
         return [] if is_waiting else self.end("done", ns)
 
     def end(self, status: Status, ns: Namespace = ()) -> list[Event]:

@@ -1,22 +1,23 @@
-"""Translates the runs of nodes into `STEP_STARTED` and `STEP_FINISHED`. Each start has exactly one end, even when nodes
+"""Translates the runs of nodes into `STEP_STARTED` and `STEP_FINISHED`. Each start has exactly one end, even if nodes
 run in parallel.
 
 Rules:
 
-1. A step is a run of a node and has the node's name. For a node in a subgraph, the name is a path, `outer/inner`. The
-   steps of a subagent carry the subagent's id. Hidden subagents and graphs that a tool calls have no steps. However, if
-   a node runs a graph in order to answer tool calls, that graph has steps (`tool_tasks.py`, rule 1).
-2. Without the `tasks` mode, LangGraph reports only a node's output (`updates`). So a node is known to be running when
-   its first message, or a part from its subgraph, arrives. The start of a node that streams nothing is known only when
-   the node ends (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_loop.py). With
-   the `tasks` mode, LangGraph also reports the start of each node
+1. A step is a run of a node, and has the node's name. For a node in a subgraph, the name is a path such as
+   `outer/inner`. The steps of a subagent carry the subagent's id. Hidden subagents and graphs that a tool calls have no
+   steps. However, if a node runs a graph in order to answer tool calls, that graph has steps (`tool_tasks.py`, rule 1).
+2. Without the `tasks` mode, LangGraph only reports a node's output (`updates`). So a step starts when the first message
+   of its node, or a part from the node's subgraph, arrives. If a node streams nothing, its start becomes known only
+   when it ends (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_loop.py). With the
+   `tasks` mode, LangGraph also reports the start of each node
    (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/debug.py).
-3. Runs of one node that overlap (`Send`) are one step, because the client allows one open step per owner and name
+3. If several runs of one node overlap (`Send`), they form one step, because the client allows only one open step for
+   each owner and name
    (https://github.com/ag-ui-protocol/ag-ui/blob/main/sdks/typescript/packages/client/src/verify/verify.ts).
-4. A node's `updates` end one of its runs. With the `tasks` mode, the task's result does so instead. Cached `updates`
+4. A node's `updates` end one of its runs. With the `tasks` mode, the task's result ends it instead. Cached `updates`
    are an exception, because LangGraph sends no task result for a node that ran earlier (`output_writes` in _loop.py). A
-   graph's `values` end its superstep, and so they end all runs of its nodes. Until then, a task that has ended but is
-   still streaming does not begin another step.
+   graph's `values` end its superstep, and with it all runs of its nodes. Until then, a task that has ended but is still
+   streaming does not begin another step.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Steps:
         self._has_tasks = False
         """Whether the stream contains the `tasks` mode, which shows when tasks begin and end."""
         self._ended: set[_Task] = set()
-        """The tasks that have ended although their superstep has not. If they are still streaming, they do not begin a
+        """The tasks that have ended in the current superstep. If they are still streaming, they do not begin another
         step."""
         self._last: tuple[Namespace, Any] = ((), None)
         """The graph and the task that the last message came from. Further messages from that task change nothing."""
@@ -62,7 +63,8 @@ class Steps:
         return [*self.on_graph(ns), *self._begin(ns, node, str(task))]
 
     def on_graph(self, ns: Namespace) -> list[Event]:
-        """Handles any part from the graph at `ns`. Such a part shows that the nodes around this graph are running."""
+        """Handles any part from the graph at `ns`. Such a part shows that the nodes that enclose this graph are
+        running."""
         begun: list[Event] = []
         for depth, segment in enumerate(ns):
             node, separator, _ = segment.partition(":")
@@ -71,9 +73,9 @@ class Steps:
         return begun
 
     def on_update(self, ns: Namespace, node: str, *, is_cached: bool = False) -> list[Event]:
-        """Handles the end of a task of `node`. If the task was not known to be running, its step begins and ends now.
-        `is_cached`: whether the task ran before this run, in which case the `tasks` mode contains its start but not its
-        result."""
+        """Handles the end of a task of `node`. If the task was not known to be running, its step starts and ends now.
+        `is_cached`: whether the task ran before this run. If so, the `tasks` mode contains the start of the task but
+        not its result."""
         return self._end(ns, node) if self._has_tasks is is_cached else []
 
     def on_task(self, ns: Namespace, task: Mapping[str, Any]) -> list[Event]:
@@ -86,8 +88,8 @@ class Steps:
         return self._begin(ns, node, name) if "input" in task else self._end(ns, node, name)
 
     def end_superstep(self, ns: Namespace) -> list[Event]:
-        """Handles the end of a superstep of the graph at `ns`. The end of a superstep ends all runs of nodes in that
-        graph and in the graphs inside it."""
+        """Handles the end of a superstep of the graph at `ns`, which ends all runs of nodes in that graph and in the
+        graphs inside it."""
         self._last = ((), None)
         finished: list[Event] = []
         for step in list(self._running)[::-1]:

@@ -1,5 +1,5 @@
-"""Translates deepagents' `task` subagents into `SUBAGENT_*` events. Tracks which namespaces belong to a subagent, which
-tool call started the subagent, and how the subagent ends.
+"""Translates the subagents that deepagents' `task` tool runs into `SUBAGENT_*` events. Tracks which namespaces belong
+to a subagent, which tool call started the subagent, and how the subagent ends.
 
 Rules:
 
@@ -12,9 +12,9 @@ Rules:
    are not subagents, and neither are graphs and models that other tools call.
 2. `delegations.py` finds the tool call that started a subagent. If several tool calls are possible, the events do not
    name one.
-3. A subagent starts before the first event of its graph. It ends with the result of its tool call, or with the
-   superstep of the graph that called it. An interrupt inside a subagent suspends it. A subagent fails if the result of
-   its tool call has the status `error`, or if the run fails or is cancelled.
+3. A subagent starts before the first event of its graph. It ends when the result of its tool call arrives, or when the
+   superstep of the graph that called it ends. An interrupt inside a subagent suspends it. A subagent fails if the
+   result of its tool call has the status `error`, or if the run fails or is cancelled.
 4. The option `subagents` decides what is emitted. `attributed`: `SUBAGENT_*` events, and the events of the subagent's
    graph carry its id (`subagentRunId`, https://docs.ag-ui.com/concepts/events). `inline`: the events of the subagent's
    graph look like the main agent's. `hidden`: nothing is emitted. Clients that declare no version may not know
@@ -72,8 +72,8 @@ class Subagents:
         self._by_ns: dict[Namespace, Subagent] = {}
         """All subagents of the run, including those that have ended, because late parts may still belong to them."""
         self._examined: set[tuple[Namespace, bool]] = set()
-        """The graphs called by tools that have already been examined to find out whether they are subagents. Each entry
-        is a namespace, and whether the graph's input was known."""
+        """The graphs, called by tools, for which it has already been determined whether they are subagents. Each entry
+        is a namespace, and whether the graph's input was known then."""
         self._delegations = Delegations(view, options, tools.call_of)
 
     def of(self, ns: Namespace) -> Subagent | None:
@@ -130,8 +130,8 @@ class Subagents:
         """Returns the subagents that a message ends. Only the result of a tool call can end a subagent.
 
         `call_id`: the id by which the client knows the tool call; None if the client does not have it. `task`: the task
-        that returned the result. If two tool calls have the same arguments, the wrong one may have been assigned to a
-        subagent; then the task shows which subagent ended.
+        that returned the result. If two tool calls have the same arguments, a subagent may have been assigned to the
+        wrong one. In that case, the task shows which subagent ended.
         """
         running = self.running()
         if not running or kind_of(fields_of(message)) != "tool":
@@ -167,8 +167,8 @@ class Subagents:
         return sorted(below, key=lambda item: -len(item.ns))
 
     def end(self, subagent: Subagent, interrupt_ids: list[str], failure: Failure | None) -> Iterator[Event]:
-        """Marks a subagent as ended, and yields the event for its ending. The subagent has failed, is suspended by
-        interrupts, or is done."""
+        """Marks a subagent as ended, and yields the event for its end. The subagent has failed, is suspended by
+        interrupts, or has finished."""
         has_ended, subagent.has_ended = subagent.has_ended, True
         if has_ended or not self._is_attributed:
             return
@@ -205,7 +205,7 @@ class Subagents:
 
 
 def _started(subagent: Subagent) -> Event:
-    """Returns the event for the start of a subagent. The event names the tool call if the client has that tool call."""
+    """Returns the event for the start of a subagent. If the client has the tool call, the event names it."""
     call, parent = subagent.call, subagent.parent.id if subagent.parent else None
     if call is None:
         return events.subagent_started(subagent.id, subagent.name, None, parent)

@@ -1,4 +1,5 @@
-"""Contains constructors for AG-UI events, derived ids, frame limits, the events for older clients, and SSE encoding.
+"""Constructs AG-UI events, derives ids, keeps frames below the size limit, converts events for older clients, and
+encodes events as SSE.
 
 This package may only import `jsonable`.
 """

@@ -1,4 +1,4 @@
-"""Constructors for wire events, which are plain dicts with camelCase keys. Fields without a value are omitted.
+"""Constructs wire events, which are plain dicts with camelCase keys. Fields without a value are left out.
 
 The parameter `subagent` is the run id of the subagent that the event belongs to (`subagentRunId`), or None for the main
 agent. The fields are documented at https://docs.ag-ui.com/concepts/events. This module does not check the order of
@@ -99,7 +99,7 @@ def text_end(message_id: str, metadata: Mapping[str, Any] | None = None, subagen
 
 
 def tool_start(call_id: str, name: str, parent: str | None, subagent: str | None = None) -> Event:
-    """`TOOL_CALL_START`. If the client does not know the assistant message `parent`, the client adds that message."""
+    """`TOOL_CALL_START`. If the client does not know the assistant message `parent`, it adds that message."""
     return _filled(
         {"type": "TOOL_CALL_START", "toolCallId": call_id, "toolCallName": name},
         parentMessageId=parent,
@@ -253,5 +253,5 @@ def custom(name: str, value: Any, subagent: str | None = None) -> Event:
 
 
 def raw(event: Any) -> Event:
-    """`RAW`, which contains a part from the LangGraph stream, unchanged."""
+    """`RAW`, which contains a part of the LangGraph stream as it arrived."""
     return {"type": "RAW", "event": event, "source": "langgraph"}

@@ -6,15 +6,16 @@ Rules:
 
 - Text, arguments and reasoning are split into several deltas, and a patch is split into several patches. Splitting
   loses no content.
-- A state is split into a snapshot with the channels that fit into a frame and patches that add the other channels one
-  by one. A channel, or a value in a patch operation, is truncated if it is larger than a frame.
+- A state is split into a snapshot with the channels that fit into a frame, and patches that add the other channels one
+  by one. If a channel, or a value in a patch operation, is larger than a frame, it is truncated.
 - Any other event is truncated. A messages snapshot keeps all messages, with the message ids and the tool call ids. If
   the ids alone are too large for a frame, the snapshot only keeps the last messages. A truncated message gets the
   metadata fields `truncated` and `size`, as a truncated tool result does.
-- A truncated value keeps its JSON type and gets a mark with its original size. The longest members are truncated first,
-  and the others stay unchanged. If a value consists of many small members, only the first members that fit are kept.
+- A truncated value keeps its JSON type, and gets a mark with its original size. The longest members are truncated
+  first, and the others stay unchanged. If a value consists of many small members, only as many of them are kept as fit
+  into the frame, from the first member on.
 - If a value is nested too deeply for orjson to write it, the deepest parts are replaced by `<too deep>`.
-- For most events, only the type and the text length are checked, which takes little time.
+- For most events, only the type and the length of the text are checked, so the check is fast.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ from ..jsonable.to_json import freeze
 from .events import Event
 
 MAX_FRAME = 8_000_000
-"""The maximum frame size in bytes. It is well below the client's limit, because the client's buffer may contain more
-than one frame."""
+"""The maximum frame size in bytes. It is well below the client's limit, because the client's buffer may contain several
+frames."""
 
 _MAX_EVENT = MAX_FRAME - 16  # leaves space for `data: ` and the blank line
 _MAX_PATCH = _MAX_EVENT - 4_096  # leaves space for the ids in an event
@@ -39,7 +40,9 @@ _SHORT_PATH = 1_024  # a path of up to this many bytes fits into a frame togethe
 _MAX_TEXT = MAX_VALUE // 6  # in characters: JSON needs at most six bytes for each, as in \u0000
 _MARK = 64  # the maximum size of a mark, in bytes
 _SHORT = 2 * _MARK  # truncating a member of up to this many bytes saves too little
-_SHORT_OBJECT = 1_024  # the same for objects in lists: a content part needs its fields, and each may get a mark
+_SHORT_OBJECT = (
+    1_024  # the same limit for objects in lists: a content part needs all its fields, and each field may get a mark
+)
 
 _TEXTS = frozenset({"TEXT_MESSAGE_CONTENT", "TOOL_CALL_ARGS", "REASONING_MESSAGE_CONTENT"})
 _PATCHES = {"STATE_DELTA": "delta", "ACTIVITY_DELTA": "patch"}
@@ -57,7 +60,7 @@ _MARKERS = frozenset(
         "STEP_FINISHED",
     }
 )
-"""The types of events that only contain ids and names, unless they contain metadata."""
+"""The types of events that contain only ids and names, unless they contain metadata."""
 _CONTENTS = ("content", "error", "encryptedValue", "metadata")
 
 

@@ -1,8 +1,9 @@
-"""Derives ids for items without an id from the message, tool call, channel or run that each item belongs to.
+"""Derives ids for items that have none. A derived id is made from the id of the message, tool call, channel or run that
+the item belongs to.
 
 An item gets the same derived id while it is streaming, when it is read from a checkpoint, and in every later run. So
-the client treats all copies as one item. This module alone defines the formats of derived ids, except for interrupt id
-formats, which are defined in `run/interrupts.py`.
+the client treats all copies as one item. The formats of all derived ids are defined here, except for those of
+interrupts, which are in `run/interrupts.py`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ def reasoning_id(message_id: str, number: int) -> str:
 
 
 def message_of_reasoning(reasoning_id: str) -> str:
-    """The id of the message to which a reasoning message with a derived id belongs, or "" if the id was not derived."""
+    """The id of the message that a reasoning message belongs to, taken from the derived id of the reasoning message. If
+    that id was not derived, the result is ""."""
     return reasoning_id.rpartition(_REASONING)[0]
 
 
@@ -28,7 +30,7 @@ def call_id(message_id: str, number: int) -> str:
 
 def repeated_call_id(message_id: str, call_id: str) -> str:
     """The id for a subagent's tool call if another of the client's messages already contains a tool call with the
-    original id. Ids repeat because some models number their tool calls from the same start in each conversation."""
+    original id. Ids repeat because some models number their tool calls from the beginning in each conversation."""
     return f"{message_id}-{call_id}"
 
 
@@ -65,5 +67,5 @@ def error_id(run_id: str) -> str:
 
 
 def result_id(message_id: str, call_id: str) -> str:
-    """The id for the result of a tool call in this message whose tool the provider ran itself."""
+    """The id for the result of a tool that the provider ran itself, for a tool call in this message."""
     return f"{message_id}-result-{call_id}"

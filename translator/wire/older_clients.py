@@ -1,11 +1,11 @@
 """Converts events for clients that declare no protocol version. `for_client_version` is the last step before an event
 is sent.
 
-These clients are `@ag-ui/client` 0.0.59, which CopilotKit's React client pins, and all versions before it. An event
-that such a client cannot read ends its stream without an error message, because CopilotKit handles a schema error as
-the end of the stream. For these clients:
+These clients are `@ag-ui/client` 0.0.59, which CopilotKit's React client pins, and all versions before it. If such a
+client gets an event that it cannot read, its stream ends without an error message, because CopilotKit treats a schema
+error as the end of the stream. So events are converted as follows:
 
-1. The outcome `cancelled` becomes `RUN_ERROR` with the code `cancelled`. If the outcome were only left out, the
+1. The outcome `cancelled` becomes `RUN_ERROR` with the code `cancelled`. If the outcome were simply left out, the
    cancelled run would look successful, which the protocol forbids. `pendingToolCallIds` is left out, and the content
    parts of a tool result become text.
 2. `SUBAGENT_*` events are left out, because clients up to 0.0.58 do not know them. The steps of subagents are left out

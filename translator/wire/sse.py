@@ -1,8 +1,9 @@
 """Converts events to the two forms in which they are sent: SSE frames (`encode`) and `ag_ui.core` models (`to_model`).
 
-The parser of `@ag-ui/client` splits frames only at blank lines that end with LF, and only reads `data:` lines. So
-frames use LF. The client's schemas refuse null in an optional field. So models are written by alias and without the
-fields that have no value. Wire dicts contain no such fields and are written unchanged.
+Frames use LF, because the parser of `@ag-ui/client` splits frames only at blank lines that end with LF. They contain
+only `data:` lines, because the parser reads no others. Models are written by alias and without the fields that have no
+value, because the client's schemas refuse null in an optional field. Wire dicts contain no such fields, and are written
+unchanged.
 """
 
 from __future__ import annotations
