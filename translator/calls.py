@@ -37,10 +37,10 @@ class Calls:
         self._repeated: set[str] = set()
         """The ids of calls made by the run itself that were not emitted because the id was taken."""
         self._emitted: dict[tuple[str, str], str] = {}
-        """The emitted id of the latest call, as a mapping from the subagent and the original id of the call."""
+        """A mapping from a subagent and an original call id to the id under which the latest such call was emitted."""
         self._dropped: dict[str, str | None] = {}
-        """The calls that snapshots have made the client drop, as a mapping from the emitted id to the `subagentRunId`
-        in the call's events (None if they had none)."""
+        """The calls that snapshots have made the client drop. A mapping from the emitted id to the `subagentRunId` in
+        the call's events, or to None if they had none."""
 
     def emit(self, call_id: str, message_id: str, owner: Owner) -> str | None:
         """Chooses and records the id under which a call in this message is emitted. Returns None if the call must not

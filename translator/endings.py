@@ -24,9 +24,9 @@ class Finished:
     one.
     `at_breakpoint`: whether the run stopped at a static breakpoint, for which LangGraph raises no interrupt. It is
     ignored if there are interrupts.
-    `waiting_messages`: the result of `Translator.waiting_messages`, which is the messages that the run emitted before
-    it stopped and that no checkpoint contains. Pass it if the client did not receive these messages in this stream. The
-    interrupts may name tool calls in these messages.
+    `waiting_messages`: the result of `Translator.waiting_messages`. It contains the messages that the run had emitted
+    when it stopped, and that no checkpoint contains. Pass it if the client did not receive these messages in this
+    stream. The interrupts may name tool calls in these messages.
     """
 
     interrupts: Sequence[Any] = ()

@@ -8,9 +8,9 @@ Rules:
 
 1. Only this module assigns to records.
 2. A record gets its id just before the first event of its message is emitted, and keeps that id. As long as a record
-   has no id, nothing of its message has been emitted.
-3. Once a record is suppressed, no further events for its message are emitted. The `reason` of the record is the first
-   cause.
+   has no id, no event of its message has been emitted.
+3. Once a record is suppressed, no further events for its message are emitted. The record's `reason` is the first reason
+   for which it was suppressed.
 4. An emitted message is *pending* until the next `values` of the root graph, which show whether the message is stored.
    This also applies to the messages of model calls inside a tool, whether the root graph or a subagent called the tool.
 5. A message is *kept* instead of pending if it stays with the client although no checkpoint of the root graph will
@@ -47,8 +47,8 @@ class Overlap(NamedTuple):
     continued: set[str]
     """The ids of messages that have streamed further than the checkpoint's copies of them. The client's copies stay."""
     surplus: set[str]
-    """The ids of messages that the client has to drop: the checkpoint contains them under other ids, an earlier
-    checkpoint added them and this one does not contain them, or no values will ever contain them."""
+    """The ids of messages that the client has to drop. Either the checkpoint contains such a message under another id,
+    or an earlier checkpoint added the message and this one does not contain it, or no values will ever contain it."""
 
 
 class Record:
@@ -114,7 +114,7 @@ class Record:
 
 
 class Ledger:
-    """The messages of one run, and what is known about them."""
+    """The messages of one run, and the known facts about them."""
 
     def __init__(self, view: ClientView, losses: Losses) -> None:
         self._view = view
@@ -127,12 +127,13 @@ class Ledger:
         self._streaming: dict[str, Record] = {}
         """For each id, the last record that was emitted under it."""
         self._aliases: dict[tuple[str, str], Record] = {}
-        """For each task and each id in its chunks, the last record that received a chunk with that id."""
+        """A mapping from a task and the id of a chunk to the last record that received a chunk with this id from this
+        task."""
         self.latest: dict[Any, Record] = {}
         """For each chunk id, the record of the message that the next chunk with that id may continue."""
         self._dropped: dict[str, str | None] = {}
-        """The messages that snapshots have made the client drop, as a mapping from the message id to the
-        `subagentRunId` in the message's events (None if they had none)."""
+        """The messages that snapshots have made the client drop. A mapping from the message id to the `subagentRunId`
+        in the message's events, or to None if they had none."""
         self._stored: dict[str, Event] = {}
         """For each id, the stored message that was last compared with the client's copy. If an event is emitted under
         the id, its entry is removed."""

@@ -86,7 +86,7 @@ class Procedures:
         self.next_delta = self._stream.next_delta
         """Returns the event for a chunk that only continues its message."""
         self._output: Any = _NOTHING
-        """The last output of a root graph's node that was received before the first values."""
+        """The last output of a node of the root graph, if it was received before the first values."""
         self.error: Any = None
         """The data of a platform's `error` part; None as long as no such part has arrived."""
         self._of_mode: Mapping[str, Callable[[Part], Iterator[Event]]] = {
@@ -118,8 +118,8 @@ class Procedures:
         """Returns the events before the terminal event, which close the items that are still open.
 
         After success or an interrupt, the client's messages and state become equal to those of the checkpoint. After
-        any other ending, partial text stays. Then only two things are emitted: the first values, if they are still
-        deferred, and the real values of predicted state.
+        any other ending, partial text stays. In that case, only the first values (if they are still deferred) and the
+        real values of predicted state are emitted.
         """
         return self._with_predictions(self._on_end(ending, failure))
 
@@ -202,7 +202,8 @@ class Procedures:
         return self._reconciled(self._root.release(self._stored_in_subgraphs(), is_older=is_older))
 
     def _reconciled(self, made: Generator[Event, None, SuperstepEnd | None]) -> Iterator[Event]:
-        """Yields the events for root values. If the values end a superstep, this method also tells the handlers so."""
+        """Yields the events for root values. If the values end a superstep, this method also calls the handlers for the
+        end of a superstep."""
         ended = yield from made
         if ended is None:
             return

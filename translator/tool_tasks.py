@@ -10,7 +10,7 @@ Rules:
 
    A graph runs inside a tool if the task that started it runs a tool. It also runs inside a tool if tool calls made by
    other nodes of the task's graph were unanswered when the task began. This second condition is checked when the first
-   part of the graph arrives. It is for nodes that answer tool calls by running a graph, such as `supervisor_tools` in
+   part of the graph arrives. It covers nodes that answer tool calls by running a graph, such as `supervisor_tools` in
    https://github.com/langchain-ai/open_deep_research. In their first round, these nodes do not count as tool nodes yet.
    The steps of such a graph are visible, but the text of its model calls is not. The text of the node's own model stays
    visible, because that text may be the answer.
@@ -50,8 +50,8 @@ class ToolTasks:
         self._own_messages: set[tuple[Namespace, str]] = set()
         """The nodes that have returned messages of their own models."""
         self._callers: dict[tuple[Namespace, str], set[str]] = {}
-        """The nodes that made an unanswered tool call, as a mapping from the graph and the id of the tool call. Several
-        nodes may have used the same id."""
+        """A mapping from a graph and the id of an unanswered tool call to the nodes that made a tool call with this
+        id."""
         self._unanswered: dict[Namespace, dict[str, str]] = {}
         """For each graph, a mapping from each unanswered tool call in its channels to the node that returned it. The
         name of the node is empty if the tool call is older than the stream."""
@@ -146,9 +146,9 @@ class ToolTasks:
         return len(ns) > depth and any(self.is_called_by_tool(ns[:end]) for end in range(depth + 1, len(ns) + 1))
 
     def has_steps(self, ns: Namespace, depth: int = 0) -> bool:
-        """Whether the steps of the graph at `ns` are visible. Steps inside a tool are hidden. Steps of a graph that a
-        node runs in order to answer tool calls are visible (rule 1). The first `depth` segments of the path are
-        ignored."""
+        """Whether the steps of the graph at `ns` are visible. Steps inside a tool are hidden. But if a node runs a
+        graph in order to answer tool calls, the steps of that graph are visible (rule 1). The first `depth` segments of
+        the path are ignored."""
         tasks = (ns[:end] for end in range(depth + 1, len(ns) + 1))
         return not any(task in self._calls or _node(task)[1] == _TOOLS for task in tasks)
 

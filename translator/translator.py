@@ -45,7 +45,7 @@ the id of a tool call, and which result answers it   `calls.py`. A result has th
                                                      in `wire/ids.py`
 whether the client already has a stored message      `checkpoint/messages.py`
 what a snapshot makes the client drop                `snapshots.py`, and `client/snapshots.py`
-which older values wait or are ignored               `checkpoint/values.py`, rules 1 to 4
+which older values are deferred or ignored `checkpoint/values.py`, rules 1 to 4
 when text that nobody saved is removed               `checkpoint/values.py`, rules 5 to 7; without a `values`
                                                      part, `checkpoint/superstep.py`
 which messages stay displayed at an interrupt        `checkpoint/values.py`, rule 5; `checkpoint/waiting.py`
@@ -146,7 +146,7 @@ class Translator:
         self._options = options = options or Options()
         if view is not None and view.version is not None and options.protocol_version is None:
             raise ValueError(
-                "the options are for a client that declares no protocol version, and the view is of one that declares "
+                "the options are for a client that declares no protocol version, but the view's client declares "
                 f"{view.version!r}: give both the same version, as `ClientView(..., version=options.protocol_version)`"
             )
         self._thread_id = to_text(str(thread_id))
@@ -175,7 +175,7 @@ class Translator:
         called before the start or after the end.
         """
         try:
-            if type(part) is tuple and type(part[0]) is tuple:  # (namespace, mode, payload), read here to be fast
+            if type(part) is tuple and type(part[0]) is tuple:  # (namespace, mode, payload); reading it here is faster
                 _, mode, payload = part
                 payload = payload if mode == "messages" else None
             else:
@@ -274,10 +274,10 @@ class Translator:
         copy is removed. If the values may be older than the last values of the stream, nothing is emitted (see
         `checkpoint/values.py`).
 
-        For a subgraph that is waiting at an interrupt, the time of the call matters. If this method is called before
-        the first part, the run continues in that subgraph, so the subgraph's messages are not removed. If it is called
-        before `finish`, with the interrupts that are pending in the subgraph, `finish` also emits the messages of the
-        subgraph that were missing from the stream.
+        For a subgraph that is waiting at an interrupt, it matters when this method is called. If this method is called
+        before the first part, the run continues in that subgraph, so the subgraph's messages are not removed. If it is
+        called before `finish`, with the interrupts that are pending in the subgraph, `finish` also emits the messages
+        of the subgraph that were missing from the stream.
 
         Raises `TranslatorMisuseError` before the start and after the end.
         """
@@ -299,7 +299,7 @@ class Translator:
 
     @property
     def interrupted(self) -> Literal["interrupt", "breakpoint"] | None:
-        """The reason why the run has stopped: interrupts that are waiting for answers, or a static breakpoint. None if
+        """The reason why the run has stopped: interrupts that have not been answered, or a static breakpoint. None if
         neither is the case."""
         return self._procedures.interrupted
 

@@ -123,8 +123,8 @@ def _key(fields: Mapping[str, Any], position: int) -> Any:
 
 
 def _digests(all_fields: Sequence[Mapping[str, Any]]) -> tuple[list[int], bool]:
-    """Returns a hash for each message, which changes when the message changes. The second result is whether the fields
-    of all messages can be written as JSON without conversion."""
+    """Returns a list of hashes and a flag. The hash of a message changes when the message changes. The flag is True if
+    the fields of all messages can be written as JSON without conversion."""
     try:
         return [hash(orjson.dumps(_FIELDS[fields["type"]](fields))) for fields in all_fields], True
     except Exception:  # a message of a rare type, or a value that JSON cannot express

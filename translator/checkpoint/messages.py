@@ -33,8 +33,8 @@ Rules:
    (https://docs.ag-ui.com/concepts/events).
 7. A stored message is compared with the client's copy if it is new, if it has changed, or if an event has been emitted
    under its id since the last comparison.
-8. The values of a function (`@entrypoint`) are the return value of one call, and not the whole conversation. So the
-   messages in these values are added, and no other messages are removed. If a function saves something else with
+8. For a function (`@entrypoint`), the values are only the return value of one call, and not the whole conversation. So
+   the messages in that value are added, and no other messages are removed. If the function saves something else with
    `entrypoint.final(save=...)`, the stream does not contain it
    (https://docs.langchain.com/oss/python/langgraph/functional-api).
 """
@@ -100,8 +100,8 @@ class Messages:
             self._plan, self._is_written = plan, True
 
     def would_remove(self, messages: Any, pending: Collection[str] = ()) -> bool:
-        """Whether comparing `messages` would remove any of the client's messages, as far as these are known. The
-        messages with the ids in `pending` are not counted. This method also reads `messages`."""
+        """Whether any of the client's messages would be removed because neither `messages` nor `pending` contains it.
+        The result is False if the client's messages are unknown. This method also reads `messages`."""
         if not self._view.knows_messages or not isinstance(messages, (list, tuple)):
             return False
         self._read(messages)
@@ -244,7 +244,7 @@ class Messages:
             yield from appended
             if missing and (not appended or not _are_in_order(view.order, wanted)):
                 yield from self._snapshots.of(merge(wanted, order, view.message))
-            for item in uncompared:  # after a snapshot, the client's copies already are these objects
+            for item in uncompared:  # after a snapshot, the client's copies are already these objects
                 view.share(wanted[item])
         ledger.compared(wanted, continued, is_partial=is_partial)
 
@@ -301,7 +301,7 @@ class Messages:
 
 
 def _are_in_order(ids: list[str], wanted: Mapping[str, Event]) -> bool:
-    """Whether the wanted messages are in the right order for a client whose messages have the order `ids`."""
+    """Whether a client that has the messages `ids`, in this order, has the wanted messages in the right order."""
     return ids == list(wanted) or same_order([item for item in ids if item in wanted], wanted)
 
 

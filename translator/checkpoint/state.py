@@ -3,8 +3,8 @@
 
 Rules:
 
-1. Only the channels that the options make visible are emitted. With the functional API, the values may not be a
-   mapping. In that case, the whole value is the state.
+1. Only the channels that the options make visible are emitted. With the functional API, the payload of `values` may be
+   any object. If it is not a mapping, the whole payload is the state.
 2. The first state event of a run is a snapshot, even if a prediction causes it. With `first_state="delta"`, the first
    event is a delta if the client's state is known and the delta is smaller than a snapshot. If the client is known to
    have the state already, no event is emitted.
@@ -55,7 +55,7 @@ class State:
         self._released: set[str] = set()
         """The channels whose predictions have ended. The next values contain the real values of these channels."""
         self._ever_written: set[str] = set()
-        """All channels to which nodes have written during the run."""
+        """All channels that nodes have written to during the run."""
         self._has_compared = False
         """Whether any values have been compared with the client's state."""
         self._last: Any = _NEVER
@@ -68,8 +68,8 @@ class State:
         self.release(names)
 
     def unseen(self) -> list[str]:
-        """The channels to which nodes have written, if clients see none of them although no option excludes these
-        channels. Otherwise the list is empty."""
+        """The channels that nodes have written to, if clients see none of these channels and no option excludes them.
+        Otherwise the list is empty."""
         options = self._options
         seen = {options.messages_key, "messages", "structured_response"}
         if options.state == "none" or any(name in seen or options.shows_channel(name) for name in self._ever_written):
@@ -101,7 +101,7 @@ class State:
 
     def on_checkpoint(self, values: Any) -> Event | None:
         """Returns the event for the values of a checkpoint that was read before the end of the current superstep. The
-        channels to which nodes have written in this superstep are compared again when its values arrive."""
+        channels that nodes have written to in this superstep are compared again when its values arrive."""
         written, released = set(self._written), set(self._released)
         event = self.on_values(values)
         self._written |= written

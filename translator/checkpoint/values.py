@@ -4,9 +4,9 @@ ending of the run.
 
 Rules:
 
-1. The first values of a stream may be older than what the client knows. When LangGraph resumes a run, it first emits
-   values without the pending writes of the tasks that had already finished, and then repeats the updates of those
-   tasks, marked `{"__metadata__": {"cached": True}}`
+1. The first values of a stream may be older than the client's messages and state. When LangGraph resumes a run, it
+   first emits values without the pending writes of the tasks that had already finished, and then repeats the updates of
+   those tasks, marked `{"__metadata__": {"cached": True}}`
    (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_loop.py). So if the first
    values lack messages that the client knows, or would change the client's state, they are deferred until the next part
    shows whether the run was resumed. If it was, nothing is removed, and the state in these values is not emitted. If
@@ -179,8 +179,8 @@ class RootValues:
         return Checkpoint(values, stored, pending, has_compared, is_older)
 
     def on_checkpoint(self, checkpoint: Checkpoint, overlap: Overlap) -> Iterator[Event]:
-        """Yields the events for a checkpoint (rule 3). `overlap`: the messages of the checkpoint that are still
-        streaming."""
+        """Yields the events for a checkpoint (rule 3). `overlap`: how the streaming messages differ from the messages
+        of the checkpoint."""
         values, stored, pending, has_compared, is_older = checkpoint
         if stored is not None:
             with self._losses.guard("The messages"):

@@ -225,7 +225,7 @@ class ClientContents:
         return outcome
 
     def copy(self) -> Self:
-        """Returns an independent copy. Later events change only the one to which they are applied."""
+        """Returns an independent copy. Events that are applied to one of the two do not affect the other."""
         twin = copy(self)
         twin.store, twin._open, twin._by_chunks = self.store.copy(), self._open.copy(), dict(self._by_chunks)
         return twin

@@ -25,9 +25,9 @@ Rules:
   reader has reached, and open items stay open. No snapshot is emitted, because it would drop the client's other
   messages.
 - Such a view assumes that a reader on a new stream has none of the view's messages, unless the reader's messages are
-  known. If a reader is already in the run, it may be that only its open items are known. In that case, the items that
-  are not open for the reader are emitted from their beginning, and the missing parts of its open items cannot be
-  restored.
+  known. For a reader that is already in the run, it is possible that only its open items are known. In that case, the
+  items that are not open for the reader are emitted from their beginning, and the missing parts of its open items
+  cannot be restored.
 """
 
 from __future__ import annotations
@@ -62,9 +62,8 @@ _ODD = (AttributeError, KeyError, TypeError, ValueError)  # a caller may pass an
 def missing_messages(
     view: ClientContents, known: ClientContents, reader: OpenItems, now: OpenItems
 ) -> tuple[list[Event], list[Event]]:
-    """Returns two lists: the events, and the snapshots, that give a reader the messages of the view. At least one of
-    the two lists is empty. The events close the items that have ended, and leave the items open that are open in the
-    view.
+    """Returns the events and the snapshots that give a reader the messages of the view. At least one of the two lists
+    is empty. The events close the items that have ended, and leave open the items that are open in the view.
 
     `known` contains everything that the reader is known to have. `reader` and `now` contain the open items of the
     reader and of the view.

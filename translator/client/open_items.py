@@ -218,8 +218,8 @@ def without_fields(event: Event, *names: str) -> Event:
 
 
 def without_open(whole: Iterable[Event], reader: OpenItems, now: OpenItems) -> Iterator[Event]:
-    """Yields the events of complete messages, except for two kinds: the START of an item that is already open for the
-    reader, and the END of an item that stays open."""
+    """Yields the events of complete messages, without the START of an item that is already open for the reader, and
+    without the END of an item that stays open."""
     for event in whole:
         row = _ITEMS.get(event["type"])
         if row is None or event[row[1]] not in getattr(reader if row[2] else now, row[0]):

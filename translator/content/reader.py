@@ -1,5 +1,5 @@
-"""Converts the content of a message from any provider to blocks (`blocks.py`). Also reads the finish reason, which
-tells why the model stopped.
+"""Converts the content of a message from any provider to blocks (`blocks.py`). Also reads the reason why the model
+stopped.
 
 Rules:
 

@@ -1,5 +1,5 @@
-"""Reads the calls and the results of tools that the provider runs itself from the content blocks of a message. In this
-module, "call" means a tool call.
+"""Reads the content blocks for tools that the provider runs itself. Such a block contains a call, a result, or both. In
+this module, "call" means a tool call.
 
 Rules:
 

@@ -21,7 +21,7 @@ from ..wire.events import Event
 
 _LONGEST_ERROR: Final = 1_000
 """The maximum length of the `error` field of a failed result, in characters. The field repeats the beginning of the
-content, which keeps the whole text."""
+content, and the content itself stays complete."""
 
 
 def ordinary(fields: Mapping[str, Any], options: Options) -> Event | None:

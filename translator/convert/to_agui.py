@@ -29,8 +29,8 @@ Rules:
 8. A tool call without a name is left out, because a client cannot use it. A message that contains nothing but hidden
    tool calls is left out. A message without any content becomes an empty message.
 9. The result of `to_agui_messages` also contains messages that a front end does not display: system and developer
-   messages, and user messages from middlewares. Tool results are not truncated. `metadata.langchain` contains the
-   LangChain fields for which AG-UI has no field, so that `to_langchain_messages` can restore them.
+   messages, and user messages from middlewares. It contains the full text of tool results. `metadata.langchain`
+   contains the LangChain fields for which AG-UI has no field, so that `to_langchain_messages` can restore them.
 """
 
 from __future__ import annotations

@@ -97,7 +97,7 @@ class _Reader:
         content."""
 
     def read(self, wire: Wire) -> None:
-        """Converts the next message, or keeps it until the answer to which it belongs."""
+        """Converts the next message, or keeps it until the answer that it belongs to has been read."""
         role = wire["role"]
         if role == "user":
             self._user(wire)

@@ -9,17 +9,17 @@ This module knows nothing about channels, messages and events.
 ==========================================  ======================================================================
 a value                                     its JSON
 ==========================================  ======================================================================
-None, bool, str, float                      itself; NaN and infinities are null; a lone surrogate is U+FFFD, a pair
-                                            of surrogates the character it spells
-int                                         itself; beyond +-(2**53 - 1), where JavaScript rounds, its decimal text,
-                                            or hexadecimal where CPython has no decimal
-subclasses of str, int, float, list, tuple  as their base
+None, bool, str, float                      unchanged; NaN and infinities become null, a lone surrogate becomes
+                                            U+FFFD, and a surrogate pair becomes the character that it encodes
+int                                         unchanged; beyond +-(2**53 - 1), where JavaScript rounds, its decimal
+                                            text, or hexadecimal text if CPython refuses to write the decimal text
+subclasses of str, int, float, list, tuple  the same as their base class
 Enum                                        its value
 dict, any Mapping                           an object; see keys below
 list, tuple, deque, other sequences, views  an array
 set, frozenset, other sets                  an array sorted by the JSON bytes of its elements
-NamedTuple, dataclass, attrs                an object of its fields (those that begin with "_" left out)
-pydantic model, LangChain message           `model_dump()`, or its attributes where that fails
+NamedTuple, dataclass, attrs                an object with its fields, except those that begin with "_"
+pydantic model, LangChain message           `model_dump()`, or its attributes if that fails
 Send                                        {"node": .., "args": ..}
 exception                                   {"error": class name, "message": text}
 bytes, bytearray, memoryview                base64 text

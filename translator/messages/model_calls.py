@@ -56,7 +56,7 @@ _RUN_IDS: Final = ("lc_run--", "run--", "lc_")
 
 
 def is_run_id(message_id: str) -> bool:
-    """Whether `message_id` is a run id, which LangChain has made, and not a provider id."""
+    """Whether `message_id` is a run id. If not, it is a provider id."""
     return message_id.startswith(_RUN_IDS)
 
 
@@ -100,7 +100,7 @@ class ModelCall:
         self.hides_text = self.hides_reasoning = is_hidden(metadata, "messages")
         self.hides_tool_calls = is_hidden(metadata, "tool-calls")
         self.prefix: JsonPrefix | None = None
-        """Checks whether the text may still be structured output. The text is held back for as long as it may be. None
+        """Checks whether the text may still be structured output. Until this is ruled out, the text is held back. None
         if the text is not held back, or is no longer held back."""
         self.writes_state = False
         """Whether the state that is predicted from the tool calls of this model call belongs to the run's state."""
@@ -114,8 +114,8 @@ class ModelCall:
         self.media = 0
         """The number of media blocks so far."""
         self.next_text: Event | None = None
-        """An event with an empty delta, which becomes the event for the next chunk if that chunk adds only text. None
-        if such a chunk must not take the shorter path."""
+        """The event for the next chunk, without its delta, if that chunk adds only text. None if such a chunk must not
+        take the shorter path."""
         self.next_arguments: Event | None = None
         """The same for a chunk that adds only arguments to the tool call at `next_index`."""
         self.next_index: Key = None

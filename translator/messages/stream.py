@@ -28,9 +28,10 @@ Rules:
    in a subgraph, the result is taken from the subgraph's values, which arrive long before the root graph's values
    contain the result.
 4. No message is emitted twice. If a complete message of the root graph contains a tool call whose id the client already
-   knows, the message is not emitted while it streams, because the client would append the arguments to the existing
-   tool call (https://github.com/ag-ui-protocol/ag-ui/blob/main/sdks/typescript/packages/client/src/apply/default.ts).
-   The next comparison with the stored messages adds the message.
+   knows, the message is not emitted while it is streaming, because the client would append the arguments to the
+   existing tool call
+   (https://github.com/ag-ui-protocol/ag-ui/blob/main/sdks/typescript/packages/client/src/apply/default.ts). The next
+   comparison with the stored messages adds the message.
 5. If a checkpoint that was read during the stream contains a complete message, no more chunks of that message are
    emitted. If a stored message contains a tool call that has been emitted, it counts as the stored form of the streamed
    message with that tool call, even if its id or text differs. The reason is that a node may rename, edit or merge
@@ -85,7 +86,7 @@ _SHORT = 4096
 
 
 class MessageStream:
-    """Emits the messages of one run's models and tools while they stream."""
+    """Emits the messages of one run's models and tools while they are streaming."""
 
     def __init__(
         self,
@@ -223,8 +224,8 @@ class MessageStream:
         yield from model_call.part_of_tool(made_events)
 
     def results_in(self, messages: Any, owner: Owner) -> Iterator[Any]:
-        """Yields those tool results at the end of a graph's messages that the client lacks, if it knows their tool
-        calls (rule 3)."""
+        """Looks at the tool results at the end of a graph's messages. Yields those that the client lacks, if the client
+        knows their tool calls (rule 3)."""
         for message in reversed(messages if type(messages) in (list, tuple) else ()):
             fields = fields_of(message)
             if kind_of(fields) != "tool":

@@ -37,7 +37,7 @@ call."""
 
 @dataclass(slots=True)
 class ToolCall:
-    """The known facts about one call so far, and whether the call is emitted."""
+    """One call of the message, as far as its fragments have arrived."""
 
     id: str | None
     emitted_id: str

@@ -1,4 +1,4 @@
-"""Decides which model calls are visible while they stream. A message that the checkpoint contains as part of the
+"""Decides which model calls are visible while they are streaming. A message that the checkpoint contains as part of the
 conversation is always visible.
 
 Rules:
@@ -58,7 +58,7 @@ name. LangGraph 1 ignores the older name, but some graphs still use it."""
 
 
 class Decision(NamedTuple):
-    """The decision about which parts of a model call are visible while it streams."""
+    """The decision about which parts of a model call are visible while it is streaming."""
 
     hidden: Reason | None
     """The reason why the model call is hidden; None if it is visible."""
@@ -84,8 +84,8 @@ class VisibilityRules:
         """The nodes that are known to save JSON as messages, in the form that `node_of` returns."""
 
     def decide(self, ns: Namespace, metadata: Mapping[str, Any], depth: int = 0) -> Decision:
-        """Decides which parts of a model call are visible while it streams. `depth`: the depth of the subagent that
-        made the model call."""
+        """Decides which parts of a model call are visible while it is streaming. `depth`: the depth of the subagent
+        that made the model call."""
         chosen = self._chosen(metadata) or self._marked(metadata)
         if chosen is not None and chosen != "tool":
             return Decision(Reason.HIDDEN if chosen == "hide" else None)
@@ -127,7 +127,7 @@ class VisibilityRules:
         try:
             chosen = visibility(metadata)
         except Exception as error:  # an error in the caller's function must not end the stream
-            self._losses.warn("The option `visibility` raised, and model calls are hidden", error)
+            self._losses.warn("The option `visibility` raised an exception, and model calls are hidden", error)
             return "hide"
         if chosen is None:
             return None

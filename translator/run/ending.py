@@ -1,5 +1,6 @@
-"""Derives from an ending the failure of the items that are still open, the run's result, and the terminal event of a
-run that did not finish. Also adds the number of losses to the terminal event. All functions are pure.
+"""Makes the values that depend on the ending of a run: the failure of the items that are still open, the run's result,
+and the terminal event of a run that did not finish. Also adds the number of losses to the terminal event. All functions
+are pure.
 
 `Procedures.on_end` closes the items that are open, and `Translator.finish` emits the terminal event.
 

@@ -57,7 +57,8 @@ from .approvals import Schema, approval_schema
 BREAKPOINT = "-breakpoint"
 """The suffix that follows the run's id in the id of a static breakpoint."""
 OpenCalls = Mapping[str, tuple[str, Any]]
-"""The unanswered tool calls in the client's messages, in order. A mapping from ids to names and arguments."""
+"""A mapping from the ids of the unanswered tool calls in the client's messages to their names and arguments, in the
+order of the messages."""
 OwnerAt = Callable[[Namespace], Owner]
 """A function that returns the owner of the events from a namespace."""
 OwnsCalls = Callable[[Namespace], bool]
@@ -263,7 +264,7 @@ class Interrupts:
             if content is not None and is_valid(content):
                 fields[name] = content
             elif content is not None:
-                self._losses.warn(f"The field {name!r} of the interrupt {key!r} is not valid in AG-UI and left out")
+                self._losses.warn(f"The field {name!r} of the interrupt {key!r} is not valid in AG-UI and is left out")
         return fields
 
 

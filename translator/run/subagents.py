@@ -10,8 +10,8 @@ Rules:
    resumed, because LangGraph derives it from the checkpoint and the task's path
    (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_algo.py). Ordinary subgraphs
    are not subagents, and neither are graphs and models that other tools call.
-2. `delegations.py` finds the tool call that started a subagent. If several tool calls are possible, the events do not
-   name one.
+2. `delegations.py` finds the tool call that started a subagent. If several tool calls are possible, the events name
+   none of them.
 3. A subagent starts before the first event of its graph. It ends when the result of its tool call arrives, or when the
    superstep of the graph that called it ends. An interrupt inside a subagent suspends it. A subagent fails if the
    result of its tool call has the status `error`, or if the run fails or is cancelled.
@@ -72,8 +72,8 @@ class Subagents:
         self._by_ns: dict[Namespace, Subagent] = {}
         """All subagents of the run, including those that have ended, because late parts may still belong to them."""
         self._examined: set[tuple[Namespace, bool]] = set()
-        """The graphs, called by tools, for which it has already been determined whether they are subagents. Each entry
-        is a namespace, and whether the graph's input was known then."""
+        """The graphs that have already been examined to find out whether they are subagents. Each entry consists of a
+        graph's namespace, and of a flag that is True if the graph's input was known."""
         self._delegations = Delegations(view, options, tools.call_of)
 
     def of(self, ns: Namespace) -> Subagent | None:

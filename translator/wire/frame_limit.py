@@ -12,8 +12,8 @@ Rules:
   the ids alone are too large for a frame, the snapshot only keeps the last messages. A truncated message gets the
   metadata fields `truncated` and `size`, as a truncated tool result does.
 - A truncated value keeps its JSON type, and gets a mark with its original size. The longest members are truncated
-  first, and the others stay unchanged. If a value consists of many small members, only as many of them are kept as fit
-  into the frame, from the first member on.
+  first, and the others stay unchanged. If a value consists of many small members, only the first of them are kept, as
+  many as fit into the frame.
 - If a value is nested too deeply for orjson to write it, the deepest parts are replaced by `<too deep>`.
 - For most events, only the type and the length of the text are checked, so the check is fast.
 """

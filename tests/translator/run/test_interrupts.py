@@ -500,7 +500,7 @@ def test_a_field_that_ag_ui_does_not_allow_is_left_out_and_logged_once(
 ) -> None:
     asked = _asked(Interrupt({field: value}, id="i1"))
     assert _items(asked, asked) == [{"id": "i1", "reason": "input_required", "metadata": {"value": {field: value}}}]
-    line = f"The field {field!r} of the interrupt 'i1' is not valid in AG-UI and left out"
+    line = f"The field {field!r} of the interrupt 'i1' is not valid in AG-UI and is left out"
     assert [record.getMessage() for record in caplog.records] == [f"{line} (thread 'thread-1', run 'run-1')."]
 
 
