@@ -11,6 +11,8 @@ A state does not have the inputs of its tasks, but it has their paths. Rules:
 2. A node called `tools` that was not sent a call runs all calls of the message in one task. If only one of them has no
    result, the task runs that call. If several have none, nothing shows which of them asks.
 3. If a subgraph has the interrupt too, the innermost task that runs a call counts.
+4. What the run itself has told of its interrupts goes before these rules. Its stream has shown the inputs of the tasks.
+   A graph that sends the calls in another order is not noticed as long as none of its tasks has finished.
 """
 
 from __future__ import annotations
@@ -24,15 +26,19 @@ from ..translator import unanswered_calls
 
 _PUSH: Final = "__pregel_push"
 _TOOLS: Final = "tools"
+_NONE: Final[Mapping[str, None]] = {}
 State = Mapping[str, Any]
 """A state of a graph, as a platform gives it: its `values`, and its `tasks` with their `id`, `name`, `path`,
 `interrupts`, `result` and `state`."""
 
 
-def with_calls(interrupts: Iterable[Any], state: State) -> list[Any]:
-    """The interrupts. Those that a tool raised are returned as JSON, with the id of the tool call as `tool_call_id`."""
+def with_calls(interrupts: Iterable[Any], state: State, told: Mapping[str, str | None] = _NONE) -> list[Any]:
+    """The interrupts. Those that a tool raised are returned as JSON, with the id of the tool call as `tool_call_id`.
+
+    `told`: by the id of an interrupt, the tool call that the run named (rule 4).
+    """
     asked = list(interrupts)
-    calls = _calls_of(state) if asked else {}
+    calls = {**_calls_of(state), **told} if asked else {}
     return [_with_call(interrupt, calls.get(_id_of(interrupt))) for interrupt in asked]
 
 

@@ -25,8 +25,8 @@ class Finished:
     `at_breakpoint`: whether the run stopped at a static breakpoint, for which LangGraph raises no interrupt. It is
     ignored if there are interrupts.
     `waiting_messages`: the result of `Translator.waiting_messages`. It contains the messages that the run had emitted
-    when it stopped, and that no checkpoint contains. Pass it if the client did not receive these messages in this
-    stream. The interrupts may name tool calls in these messages.
+    when it stopped, and that no checkpoint contains, and shows their place among the other messages. Pass it if the
+    client did not receive these messages in this stream. The interrupts may name tool calls in these messages.
     """
 
     interrupts: Sequence[Any] = ()

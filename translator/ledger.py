@@ -179,11 +179,18 @@ class Ledger:
         return by_node
 
     def waiting_messages(self, stored: Set[object], answered: Set[object]) -> list[Event]:
-        """The client's copies of the run's own pending and kept messages that no checkpoint contains. Messages of
-        subagents, and activities, are left out. `stored`, `answered`: as for `not_stored`."""
+        """The client's copies of the run's own pending and kept messages that no checkpoint contains, but not of
+        activities and of messages of subagents. In between are the ids of the other messages, from the stored message
+        before the first of these copies on. `stored`, `answered`: as for `not_stored`."""
         own = (record for record in (*self._pending.values(), *self._kept.values()) if record.owner.id is None)
         missing = {record.id for record in own if not record.main.is_among(stored, answered)}
-        return [item for item in self._view.messages if item["id"] in missing and item["role"] != "activity"]
+        messages = self._view.messages
+        waiting = {item["id"] for item in messages if item["id"] in missing and item["role"] != "activity"}
+        if not waiting:
+            return []
+        first = next(at for at, item in enumerate(messages) if item["id"] in waiting)
+        before = (at for at in range(first - 1, -1, -1) if messages[at]["id"] in stored)
+        return [item if item["id"] in waiting else {"id": item["id"]} for item in messages[next(before, first) :]]
 
     def task(self, message_id: str) -> str:
         """The task (`langgraph_checkpoint_ns`) that a pending message comes from; empty if the message's chunks did not

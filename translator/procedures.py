@@ -225,6 +225,16 @@ class Procedures:
             return self._root.waiting_messages(self._stored_in_subgraphs()) if self._interrupts else []
         return []
 
+    def asking_calls(self) -> dict[str, str | None]:
+        """Returns the tool calls that the pending interrupts belong to (see `Translator.asking_calls`)."""
+        with self._losses.guard("The tool calls of the interrupts"):
+            items = self._interrupt_items() if self._interrupts.places else []
+            return {item["id"]: item.get("toolCallId") for item in items}
+        return {}
+
+    def _interrupt_items(self) -> list[Event]:
+        return self._interrupts.items(self._run_id, self._view.messages, self._owner, self._owns_calls)
+
     def _on_message(self, part: Part) -> Iterator[Event]:
         yield from self._release()
         message, metadata = part.data
@@ -509,9 +519,7 @@ class Procedures:
             with guard("The last values"):
                 yield from self._reconciled(self._root.at_end(self._stored_in_subgraphs(), ending.state))
             with guard("The messages of a run that waits"):
-                missing = [message for message in ending.waiting_messages if not self._view.has(message["id"])]
-                if missing:
-                    yield from self._snapshots.of([*self._view.messages, *missing])
+                yield from self._snapshots.with_waiting(ending.waiting_messages)
             with guard("The last state"):
                 if (event := self._state.finish()) is not None:
                     yield event
@@ -553,7 +561,7 @@ class Procedures:
             return None, None
         items = self._interrupts.bare(self._run_id)
         with self._losses.guard("The details of the interrupts"):
-            items = self._interrupts.items(self._run_id, self._view.messages, self._owner, self._owns_calls)
+            items = self._interrupt_items()
         return {"type": "interrupt", "interrupts": items}, None
 
     def _close(self, failure: Failure | None) -> Iterator[Event]:

@@ -3,11 +3,11 @@ the client drop."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from .client.snapshots import ordered_snapshots, with_activity_types
 from .client.view import ClientView
-from .convert.compare import by_id
+from .convert.compare import by_id, merge
 from .convert.plan import ACTIVITY
 from .ledger import Ledger
 from .options import Options
@@ -31,6 +31,18 @@ class Snapshots:
         stored = {message["id"] for message in messages}
         yield from ordered_snapshots(self._view.order, messages, self._one)
         self._ledger.keep(message_id for message_id in self._view.order if message_id not in stored)
+
+    def with_waiting(self, waiting: Sequence[Event]) -> Iterator[Event]:
+        """Yields the snapshots after which the client has the messages of a waiting run that no checkpoint contains.
+        Each of them follows the same stored message as it did in the run. If the client has all of them, nothing is
+        yielded. `waiting`: as in `Finished.waiting_messages`."""
+        view = self._view
+        missing = {message["id"]: message for message in waiting if "role" in message and not view.has(message["id"])}
+        if missing:
+            order = [message["id"] for message in waiting]
+            if not any(map(view.has, order)):
+                order = view.order + order
+            yield from self.of(merge(by_id(view.messages), order, missing.get))
 
     def without(self, message_id: str) -> Iterator[Event]:
         """Yields the snapshot that makes the client drop one message, so that another message can be emitted under the

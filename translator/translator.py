@@ -5,7 +5,7 @@ States and legal calls
     new --start()--> live --feed(part)*--> live --finish(ending)--> over
 
 `apply_checkpoint` may be called in the same state as `feed`. Members that only read (`values`, `interrupted`,
-`not_stored`, `waiting_messages`, `view`) may be used at any time. A call in the wrong state raises
+`not_stored`, `waiting_messages`, `asking_calls`, `view`) may be used at any time. A call in the wrong state raises
 `TranslatorMisuseError` and changes nothing. If `feed` cannot read a part, it raises `UnreadablePartError` and changes
 nothing. The contents of a readable part never cause an exception. If a platform sends an `error` part, the run has
 failed, and all later parts are ignored.
@@ -314,14 +314,24 @@ class Translator:
         return self._procedures.not_stored(messages)
 
     def waiting_messages(self) -> list[Event]:
-        """Returns the client's copies of the messages that this run has emitted but no checkpoint contains. The result
-        is empty unless the run has stopped at an interrupt.
+        """Returns the client's copies of the messages that this run has emitted but no checkpoint contains. The
+        messages between them, and the one before the first of them, are in the result with only their `id`, so that a
+        page that is loaded again displays all messages in the same order. The result is empty unless the run has
+        stopped at an interrupt.
 
         A node that is waiting at an interrupt starts over when the run continues. LangGraph therefore does not store
         the messages that the node has produced so far, but the client displays them in the meantime. Messages of
         subagents, and activities, are left out. This method emits nothing, and may be called at any time.
         """
         return self._procedures.waiting_messages()
+
+    def asking_calls(self) -> dict[str, str | None]:
+        """Returns, for the id of each interrupt at which this run has stopped, the id of the tool call that it belongs
+        to. It is None if the interrupt does not belong to a tool call, or if the tool call is unknown.
+
+        A checkpoint does not always show the tool call. This method emits nothing, and may be called at any time.
+        """
+        return self._procedures.asking_calls()
 
     # --- how events leave -----------------------------------------------------------------------------------------
 

@@ -53,8 +53,8 @@ NAMES = [
 VALUES = {"CLIENT_CHANNELS", "PLATFORM_STREAM_MODES", "PROTOCOL_VERSION", "STREAM_MODES", "Ending", "Visibility"}
 """Names that are no class, function or module, and cannot have a docstring of their own."""
 MEMBERS = {
-    "apply_checkpoint", "feed", "finish", "interrupted", "not_stored", "saving_nodes", "start", "values", "view",
-    "waiting_messages",
+    "apply_checkpoint", "asking_calls", "feed", "finish", "interrupted", "not_stored", "saving_nodes", "start",
+    "values", "view", "waiting_messages",
 }  # fmt: skip
 
 

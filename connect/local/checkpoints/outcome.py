@@ -42,7 +42,8 @@ def ended(state: StateSnapshot, known: LastRun | None, *, stops: bool) -> RunOut
     run_id = _run_id(state) if last is None else last.run_id
     ending, stopped = _ending(state, last, stops)
     if isinstance(ending, Finished):
-        ending = Finished(with_calls(pending(state), _as_json(state)), state.values)
+        asked = with_calls(pending(state), _as_json(state), {} if last is None else last.asking_calls)
+        ending = Finished(asked, state.values)
     is_input = _metadata(state).get("source") == "input"
     return RunOutcome(
         run_id,

@@ -221,6 +221,7 @@ class Run:
             self.is_at_breakpoint,
             self.number,
             tuple(self._translator.waiting_messages()) if is_interrupted else (),
+            self._translator.asking_calls() if is_interrupted else {},
             None if self.has_checkpointer else self,
         )
 

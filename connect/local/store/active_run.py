@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Hashable, Sequence
+from collections.abc import AsyncGenerator, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Literal, Protocol
@@ -121,7 +121,7 @@ class LastRun:
     - `is_interrupted`: whether it waits for an answer.
     - `is_at_breakpoint`: whether it stopped at a static breakpoint.
     - `number`: as `ActiveRun.number`.
-    - `waiting_messages`: what it said and did not store, if it waits for an answer, as a client's messages.
+    - `waiting_messages`, `asking_calls`: if it waits for an answer, what the translator's members of these names gave.
     - `run`: the run itself, where its graph has no checkpointer: its messages are stored nowhere else.
     """
 
@@ -132,4 +132,5 @@ class LastRun:
     is_at_breakpoint: bool
     number: int
     waiting_messages: Sequence[dict[str, Any]] = ()
+    asking_calls: Mapping[str, str | None] = field(default_factory=dict)
     run: ActiveRun | None = field(default=None, compare=False)

@@ -121,6 +121,7 @@ class RunEnd:
                 "interrupted": last.is_interrupted,
                 "breakpoint": last.is_at_breakpoint,
                 "waiting_messages": list(last.waiting_messages),
+                "asking_calls": dict(last.asking_calls),
                 "fence": last.number,
                 "claim": None if self.claim is None else self.claim.to_json().decode(),
             }
@@ -144,6 +145,7 @@ class RunEnd:
             fields["breakpoint"],
             fields["fence"],
             tuple(fields.get("waiting_messages", ())),
+            fields.get("asking_calls", {}),
         )
         return cls(last, None if fields["claim"] is None else Claim.from_json(fields["claim"].encode()))
 

@@ -1,8 +1,10 @@
 """What a node said that waits at an interrupt: a page that is loaded then shows it as the page does that watched. No
 checkpoint has it, so the run store keeps it."""
 
+import asyncio
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from langchain_core.messages import AIMessage
@@ -110,6 +112,69 @@ async def test_prose_before_a_breakpoint_inside_a_node_is_there_after_a_reload(a
     assert await reloaded(agui_client, source) == chat.messages
 
 
+def saying(*texts: str, waits: bool, after: asyncio.Event | None = None, done: asyncio.Event | None = None) -> Any:
+    """A node that says something and then waits, or saves it."""
+
+    async def say(state: MessagesState) -> dict[str, Any]:
+        if after is not None:
+            await after.wait()
+        spoken = [await said(words).ainvoke(state["messages"]) for words in texts]
+        if done is not None:
+            done.set()
+        return {"messages": interrupt("Sure?") if waits else spoken}
+
+    return say
+
+
+def side_by_side(**nodes: Any) -> Any:
+    builder: Any = StateGraph(MessagesState)
+    for name, node in nodes.items():
+        builder.add_node(name, node).add_edge(START, name)
+    return builder
+
+
+def in_a_row(first: Any, second: Any) -> Graph:
+    builder: Any = StateGraph(MessagesState).add_node("first", first).add_node("second", second)
+    return cast("Graph", builder.add_edge(START, "first").add_edge("first", "second").compile())
+
+
+def next_to_a_node_that_ends() -> Any:
+    spoken = asyncio.Event()
+    waiting, ending = saying("Z.", waits=True, done=spoken), saying("A.", "B.", waits=False, after=spoken)
+    return side_by_side(z=waiting, a=ending)
+
+
+def next_to_a_subgraph_that_waits() -> Any:
+    spoken = asyncio.Event()
+    subgraph = in_a_row(saying("A.", waits=False, after=spoken), saying("B.", waits=True))
+    return side_by_side(a=subgraph, z=saying("Z.", waits=True, done=spoken))
+
+
+def subgraphs_that_wait() -> Any:
+    spoken = asyncio.Event()
+    first = in_a_row(saying("Y.", waits=False), saying("Z.", waits=True, done=spoken))
+    second = in_a_row(saying("A.", waits=False, after=spoken), saying("B.", waits=True))
+    return side_by_side(z=first, a=second)
+
+
+@pytest.mark.parametrize(
+    ("build", "texts"),
+    [
+        (next_to_a_node_that_ends, ["Go.", "Z.", "A.", "B."]),
+        (next_to_a_subgraph_that_waits, ["Go.", "Z.", "A.", "B."]),
+        (subgraphs_that_wait, ["Go.", "A.", "B.", "Y.", "Z."]),  # stored messages are in the order of the nodes' names
+    ],
+)
+async def test_a_page_that_is_loaded_shows_what_was_said_in_parallel_in_the_same_order(
+    build: Callable[[], Any], texts: list[str], agui_client: AguiClient
+) -> None:
+    source = Local(build().compile(InMemorySaver()), runs=Runs())
+    chat = Chat(agui_client, source)
+    await chat.says("Go.")
+    assert chat.texts == texts
+    assert await reloaded(agui_client, source) == chat.messages
+
+
 @pytest.mark.parametrize("waits", [True, False])
 async def test_prose_is_kept_only_while_its_node_waits(waits: bool) -> None:
     """The thread may go on without us: its checkpoint then says that nothing waits."""
@@ -121,7 +186,7 @@ async def test_prose_is_kept_only_while_its_node_waits(waits: bool) -> None:
     assert [message["content"] for message in view.messages] == ["Go.", "Let me ask." if waits else "You said yes."]
 
 
-def test_prose_is_as_it_was_in_a_shared_store() -> None:
+def test_prose_and_the_calls_of_interrupts_are_as_they_were_in_a_shared_store() -> None:
     said_last = ({"id": "m", "role": "assistant", "content": "Let me ask."},)
-    last = LastRun("run", datetime.now(UTC), Finished(), True, False, 7, said_last)
+    last = LastRun("run", datetime.now(UTC), Finished(), True, False, 7, said_last, {"i": "call_1", "j": None})
     assert RunEnd.from_json(RunEnd(last).to_json()) == RunEnd(last)

@@ -107,6 +107,18 @@ def with_context(saver: Any) -> Any:
     return builder.add_conditional_edges("model", send, ["tools"]).compile(saver)
 
 
+def backwards(saver: Any) -> Any:
+    """The calls are sent in another order than that of their message."""
+
+    def send(state: MessagesState) -> list[Send]:
+        made: Any = state["messages"][-1]
+        return [Send("tools", [call]) for call in reversed(made.tool_calls)]
+
+    builder: Any = StateGraph(MessagesState).add_node("model", calling("ask call_1", "ask call_2"))
+    builder.add_node("tools", ToolNode([ask, look])).add_edge(START, "model")
+    return builder.add_conditional_edges("model", send, ["tools"]).compile(saver)
+
+
 def expert(saver: Any) -> Any:
     """A tool that asks, and one that calls an agent whose tool asks; the calls of both agents have the same id."""
     turn = tool_call("ask", {"about": "first"}, "call_1") + tool_call("expert", {"question": "?"}, "call_2", index=1)
@@ -151,6 +163,7 @@ CASES: dict[str, tuple[Callable[[Any], Any], dict[str, str | None]]] = {
     "one task of another name": (lambda saver: stock("ask call_1", node="run", saver=saver), {"call_1": None}),
     "a call that was answered before": (reviewed, {"call_3": "call_3"}),
     "calls with their context": (with_context, {"call_2": "call_2", "call_3": "call_3"}),
+    "calls in another order": (backwards, {"call_1": "call_1", "call_2": "call_2"}),
     "a tool that calls an agent": (expert, {"first": "call_1", "call_1": "call_2"}),
     "a subagent": (delegating, {"call_4": "call_2"}),
 }
