@@ -603,5 +603,5 @@ def _are_same(values: Any, output: Any) -> bool:
     """Whether values equal the output of a node. Values that cannot be compared count as different."""
     try:
         return values is output or bool(values == output)
-    except Exception:  # a user's class may raise, and an array cannot be converted to bool
+    except Exception:  # a user's class may raise an exception, and an array cannot be converted to bool
         return False

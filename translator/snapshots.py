@@ -52,8 +52,8 @@ class Snapshots:
 
     def _one(self, messages: list[Event]) -> Event:
         """Returns a snapshot of these messages, and tells the ledger which messages it drops or replaces. If the client
-        needs this and can read it, the snapshot also declares that it contains all activities of the types in
-        `_complete`, or of every type if all of the client's activities are known."""
+        needs such a declaration and can read it, the snapshot declares that it contains all activities of certain
+        types. These are the types in `_complete`, or all types if all of the client's activities are known."""
         view, present = self._view, self._view.messages
         stays = by_id(messages) if present else {}
         replaced = [message for message in present if stays.get(message["id"]) is not message]

@@ -4,9 +4,9 @@ Rules:
 
 1. A task runs a tool if its input is a tool call, or if its node is a tool node. Only the `tasks` mode shows the input.
    A node is a tool node if its name is `tools`, or if in this run it has answered a tool call that another node of its
-   graph made. A node does not become a tool node by answering its own tool calls, as it does for structured output, a
-   hand-off or a loop in one node. A node that returns a message of its own model is never a tool node, because that
-   message is part of the conversation.
+   graph made. A node that answers its own tool calls does not become a tool node. Structured output, hand-offs and
+   loops in one node are examples of this. A node that returns a message of its own model is never a tool node, because
+   that message is part of the conversation.
 
    A graph runs inside a tool if the task that started it runs a tool. It also runs inside a tool if tool calls made by
    other nodes of the task's graph were unanswered when the task began. This second condition is checked when the first
@@ -128,7 +128,7 @@ class ToolTasks:
     def graph_of_call(self, ns: Namespace, call_id: str, depth: int = 0) -> Namespace:
         """The graph that made the unanswered tool call with this id. The graph at `ns` is searched first, followed by
         the graphs that enclose it, from the innermost outwards. If none of them made such a tool call, the result is
-        the namespace of the subagent, which is the first `depth` segments of `ns`, or the root graph if `depth` is
+        the first `depth` segments of `ns`, which are the namespace of a subagent, or of the root graph if `depth` is
         0."""
         graphs = (ns[:end] for end in range(len(ns), -1, -1))
         return next((graph for graph in graphs if (graph, call_id) in self._callers), ns[:depth])

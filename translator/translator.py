@@ -30,7 +30,7 @@ How a part becomes events
 5. `translate.py` converts the events to bytes (`wire/sse.py`) or models. Events that are too large for a frame have
    already been split at this point (`wire/frame_limit.py`).
 
-Where it is decided
+Where each decision is made
 
 ===================================================  ==============================================================
 whether a stream's end shows how the run ended       `parts/reader.py`, "Where parts come from"
@@ -61,7 +61,7 @@ how the run ends                                     `procedures.py`, and `run/e
 why the same parts give the same bytes               `jsonable/to_json.py`, and `wire/ids.py`
 ===================================================  ==============================================================
 
-Where something new goes
+Where to add new code
 
 ===================================================  ==============================================================
 an event type                                        `wire/events.py` first; "Add an event type" in

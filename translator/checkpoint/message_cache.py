@@ -136,5 +136,5 @@ def _digests(all_fields: Sequence[Mapping[str, Any]]) -> tuple[list[int], bool]:
 def _field(fields: Mapping[str, Any], name: str) -> Any:
     try:
         return fields.get(name)
-    except Exception:  # a user's own mapping class may raise
+    except Exception:  # a user's own mapping class may raise an exception
         return None

@@ -5,7 +5,7 @@ ending of the run.
 Rules:
 
 1. The first values of a stream may be older than the client's messages and state. When LangGraph resumes a run, it
-   first emits values without the pending writes of the tasks that had already finished, and then repeats the updates of
+   first emits values without the pending writes of the tasks that had already finished. It then repeats the updates of
    those tasks, marked `{"__metadata__": {"cached": True}}`
    (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_loop.py). So if the first
    values lack messages that the client knows, or would change the client's state, they are deferred until the next part
@@ -20,9 +20,9 @@ Rules:
    one message that was never read before. Any other checkpoint is ignored, even if its messages were edited, because
    the stream itself delivers such an edit.
 3. A checkpoint removes only messages that came from earlier checkpoints. All other messages that the client displays
-   may still be stored later. If they are not, the next values of the stream remove them. If the first checkpoint lacks
-   messages that the client is known to have, and would also change the client's state, it is older than the client's
-   state, so the state in it is not emitted.
+   may still be stored later. If they are not, the next values of the stream remove them. The first checkpoint is older
+   than the client's state if it lacks messages that the client is known to have, and would also change that state. In
+   that case, the state in the checkpoint is not emitted.
 4. Values of the stream are older than a checkpoint if the checkpoint contains their last message, followed by further
    messages. Such values are not emitted, unless they are the last values of the run.
 5. A message that was emitted during a superstep is removed if the values at the end of that superstep do not contain
@@ -297,7 +297,7 @@ class RootValues:
         messages = (channels(values) or {}).get(self._key)
         if type(messages) is UnreadableChannel:
             self._losses.channel(self._key, messages.error)
-        return messages if issubclass(type(messages), (list, tuple)) else None  # `isinstance` may raise
+        return messages if issubclass(type(messages), (list, tuple)) else None  # `isinstance` may raise an exception
 
 
 def _stored_ids(messages: Sequence[Any], waiting: Sequence[Event]) -> tuple[set[Any], set[Any]]:

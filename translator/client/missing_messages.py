@@ -12,8 +12,8 @@ Rules:
   snapshot. The estimate is higher than the size of the events, because the client copies its messages and renders the
   page again for every event.
 - Any other difference is emitted as a snapshot. A client keeps its own order for the ids that it already has. If that
-  order would be wrong, a first snapshot contains only the messages that are already in the right order, so that the
-  client drops the rest and takes them from the second snapshot in the right order.
+  order would be wrong, two snapshots are emitted. The first one contains only the messages that are already in the
+  right order, so the client drops all others. It then adds those from the second snapshot, in the right order.
 - The client's verifier rejects events for a message that another agent opened, and it learns the owners from the latest
   snapshot (https://github.com/ag-ui-protocol/ag-ui/blob/main/sdks/typescript/packages/client/src/verify/verify.ts). So
   if a message has an open item, the snapshot names the item's owner as the owner of the message. If a message and its

@@ -11,9 +11,9 @@ Rules:
    still streaming a message with that id, the rest of that message is not emitted.
 3. The client does not let one agent reopen an item that another agent opened
    (https://github.com/ag-ui-protocol/ag-ui/blob/main/sdks/typescript/packages/client/src/verify/verify.ts). If a
-   subagent's message has the same id as another agent's message, the subagent's message gets a new id, which contains
-   the name of the subagent's task. If a message of the run itself has the same id as a subagent's message, the run's
-   message is not emitted until the values contain it.
+   subagent's message has the same id as another agent's message, it gets a new id, which contains the name of the
+   subagent's task. If a message of the run itself has the same id as a subagent's message, the run's message is not
+   emitted until the values contain it.
 4. Media, and results of tools that the provider runs, become separate messages, because the content of an AG-UI
    assistant message can only be text (https://docs.ag-ui.com/concepts/messages). These messages are emitted as they
    arrive. Citations and an abnormal finish reason are emitted with the end of the text. If a message with an id has no

@@ -192,7 +192,8 @@ class ModelCalls:
         self._ledger = ledger
         self._by_task: dict[str, list[ModelCall]] = {}
         self._live: list[ModelCall] = []
-        """All model calls that have not ended, and perhaps some that have. `unfinished` removes the latter."""
+        """The model calls that have not ended. `unfinished` updates this list, so it may still contain some that have
+        ended."""
 
     def __iter__(self) -> Iterator[ModelCall]:
         return (model_call for model_calls in self._by_task.values() for model_call in model_calls)

@@ -5,10 +5,10 @@
 
 Rules:
 
-1. The events for a chunk are returned by the call to `feed` that receives the chunk. There are three exceptions: the
-   arguments of a tool call are held back until the tool's name is known, text that may be structured output is held
-   back (`visibility.py`, rule 6), and citations and an abnormal finish reason are emitted when the message ends. The
-   last chunk of a model call is marked with `chunk_position`
+1. The events for a chunk are returned by the call to `feed` that receives the chunk. There are three exceptions. The
+   arguments of a tool call are held back until the tool's name is known. Text that may be structured output is held
+   back (`visibility.py`, rule 6). Citations and an abnormal finish reason are emitted when the message ends. The last
+   chunk of a model call is marked with `chunk_position`
    (https://github.com/langchain-ai/langchain/blob/master/libs/core/langchain_core/messages/ai.py). A model call that
    fails has no such chunk, and neither does a model call that streams `ChatMessageChunk`s. The messages of these model
    calls are closed when their superstep or the run ends.

@@ -4,10 +4,10 @@ conversation is always visible.
 Rules:
 
 1. A model call is hidden if it is made by a middleware or inside a tool, or if it has a tag that asks not to stream it.
-   There are three signs that a middleware makes a model call: its metadata contains `lc_internal_call`
-   (https://github.com/langchain-ai/langchain/tree/master/libs/langchain_v1/langchain/agents/middleware), its metadata
-   shows that it produces a summary (`lc_source`), or it is made by one of the hooks of LangGraph's
-   `create_react_agent`, which are nodes with fixed names.
+   A model call counts as made by a middleware if its metadata contains `lc_internal_call`
+   (https://github.com/langchain-ai/langchain/tree/master/libs/langchain_v1/langchain/agents/middleware), or shows that
+   it produces a summary (`lc_source`). The hooks of LangGraph's `create_react_agent` count as middlewares too. They are
+   nodes with fixed names.
 2. The option `visibility` can override rule 1 for a model call with `stream`, `hide` or `tool`. If the option does not
    cover the model call, the key `agui_visibility` in the call's metadata can override rule 1 in the same way. The
    choice `tool` has no effect outside a tool. If the option is a function, and that function raises an exception or
@@ -24,7 +24,7 @@ Rules:
    have the prefix `copilotkit:`. `model_calls.py` reads them.
 5. Structured output is not part of the conversation. `StructuredOutputMarker` in `connect` sets the mark
    `agui_structured`, which hides a whole model call or only its text, even if rule 2 chooses `tool` for the model call.
-6. The parts of a platform lack this mark, unless the graph on the platform uses `StructuredOutputMarker`. Without the
+6. Parts from a platform lack this mark, unless the graph on the platform uses `StructuredOutputMarker`. Without the
    mark, the text of a model call is held back for as long as it may be the beginning of a JSON object or array
    (`jsonable/json_prefix.py`). It is emitted as soon as a character arrives that JSON does not allow at that position,
    so prose is held back for only a few characters. If the text is still held back when the model call ends, it is

@@ -33,7 +33,7 @@ _FIELDS = frozenset({"type", "messageId", "activityType", "content", "replace", 
 
 
 STATE: Final = "agui_state"
-"""The `name` in a mapping with which a node writes state while it is running."""
+"""The value of `name` in a mapping with which a running node writes state."""
 
 
 def written_state(value: Any) -> dict[str, Any] | None:

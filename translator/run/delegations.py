@@ -9,7 +9,8 @@ Rules:
 
 1. The unanswered calls of a graph are the calls in its last assistant message that have no result yet. They are read
    from the last values of that graph only, because call ids are not unique: some models number their calls from the
-   beginning again in each graph and each turn.
+   beginning again in each graph and each turn. The unanswered calls in `tool_tasks.py` are not used, because they are
+   only ids, and because they are out of date if the stream lacks `updates`.
 2. If a stream is joined late, a subagent may appear before any values of the root graph have arrived. In that case, the
    calls are read from a checkpoint.
 3. The `tasks` mode names the call that a subagent runs for. Without that mode, the subagent's input identifies the
@@ -83,7 +84,7 @@ class Delegations:
         """Returns the calls that a graph may run for (rule 3). `ns`: the namespace of the graph, which was called by a
         tool.
 
-        `name`: the graph's name. `text`: the text of the graph's input. Either of them is None if it is unknown.
+        `name`: the graph's name. `text`: the text of the graph's input. Each of them is None if it is unknown.
         """
         call_id, calls = self._call_of(ns), self._unanswered(self._by_graph.get(ns[:-1]))
         if call_id is not None:
@@ -134,7 +135,7 @@ def last_input(channels: Mapping[str, Any] | None, messages_key: str) -> str | N
 def _messages(channels: Mapping[str, Any] | None, messages_key: str) -> Sequence[Any]:
     try:
         messages = None if channels is None else channels.get(messages_key)
-    except Exception:  # a channel that cannot be read is logged and counted when it is compared with the client's
+    except Exception:  # `checkpoint/values.py` logs and counts a channel that cannot be read
         return ()
     return messages if type(messages) in (list, tuple) else ()  # type: ignore[return-value]
 

@@ -106,8 +106,8 @@ class _Interrupt(NamedTuple):
     is_of_run: bool = False
     """Whether the interrupt has reached the root graph. If not, it may have been caught inside the graph."""
     calls: Mapping[Namespace, str] = {}
-    """The tool calls during which the interrupt was raised, as a mapping from the namespace of the graph that made the
-    tool call to the id of the tool call."""
+    """The ids of the tool calls during which the interrupt was raised. The keys are the namespaces of the graphs that
+    made the tool calls."""
 
 
 _BREAKPOINT: Final = _Interrupt((), None, None, has_own_id=False)

@@ -41,7 +41,7 @@ from ..wire.events import Event
 ACTIVITY: Final = "tool_progress"
 """The type of the activity."""
 NAME: Final = "agui_tool_progress"
-"""The `name` in a mapping with which a tool writes its progress."""
+"""The value of `name` in a mapping with which a tool writes its progress."""
 Status = Literal["running", "done", "failed", "waiting", "stopped"]
 _FINAL: Final = ("done", "failed")
 

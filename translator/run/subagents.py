@@ -63,7 +63,7 @@ class Subagent:
 
 
 class Subagents:
-    """Keeps track of the subagents in one run. `view`: the client's messages. `tools`: knows which tasks run tools."""
+    """Keeps track of the subagents in one run. `view`: the client's messages. `tools`: the tasks that run tools."""
 
     def __init__(self, view: ClientView, options: Options, tools: ToolTasks) -> None:
         self._options = options

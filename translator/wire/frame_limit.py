@@ -99,7 +99,7 @@ def framed(event: Event, size: int | None = None) -> list[Event]:
 def truncated(value: Any, room: int) -> Any:
     """Returns a plain JSON value, truncated and marked if its JSON is longer than `room` bytes.
 
-    `room` must be at least a few hundred. The value is not changed, and the result may share parts with it.
+    `room` must be at least a few hundred bytes. The value is not changed, and the result may share parts with it.
     """
     size = len(dumps(value))
     if size <= room or not isinstance(value, (str, list, dict)):
