@@ -116,9 +116,7 @@ class ClientContents:
         if kind == "STATE_SNAPSHOT":
             self.run_has_snapshot = True
             self._set_state(event["snapshot"])
-        elif (
-            kind == "STATE_DELTA" and self.knows_state
-        ):  # if the state is unknown, the client may be unable to apply the delta
+        elif kind == "STATE_DELTA" and self.knows_state:  # the delta may not fit an unknown state
             with suppress(RefusedError):
                 self._set_state(apply_patch(self.base, event["delta"]))
         elif kind == "MESSAGES_SNAPSHOT":

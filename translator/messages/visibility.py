@@ -127,12 +127,12 @@ class VisibilityRules:
         try:
             chosen = visibility(metadata)
         except Exception as error:  # an error in the caller's function must not end the stream
-            self._losses.warn("The option `visibility` raised an exception, and model calls are hidden", error)
+            self._losses.warn("The option `visibility` raised an exception, so model calls are hidden", error)
             return "hide"
         if chosen is None:
             return None
         if (choice := _choice(chosen)) is None:
-            self._losses.warn(f"The option `visibility` returned {type(chosen).__name__}, and model calls are hidden")
+            self._losses.warn(f"The option `visibility` returned {type(chosen).__name__}, so model calls are hidden")
         return choice or "hide"
 
     def _marked(self, metadata: Mapping[str, Any]) -> Visibility | None:

@@ -230,8 +230,8 @@ async def test_a_function_that_fails_hides_the_calls_and_the_run_lives(
     told = await run_turn("router_not_saved", Options(visibility=broken))
     assert list(told.texts.values()) == ["It will rain."]
     (record,) = caplog.records
-    what = "raised" if fault == "raises" else f"returned {type(fault).__name__}"
-    assert record.getMessage().startswith(f"The option `visibility` {what}, and model calls are hidden (thread ")
+    what = "raised an exception" if fault == "raises" else f"returned {type(fault).__name__}"
+    assert record.getMessage().startswith(f"The option `visibility` {what}, so model calls are hidden (thread ")
 
 
 async def test_a_model_tagged_nostream_is_silent() -> None:
