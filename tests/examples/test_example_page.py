@@ -2,7 +2,6 @@
 
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from langgraph_agui.translator import ClientView
 
 from examples.guide_script import resting
 from examples.page import page_app
+from tests.support.servers.processes.forks import environment, forked
 from tests.support.servers.serving import BEARER, TOKEN, WITHIN, served, told
 
 
@@ -28,8 +28,10 @@ def built(tmp_path: Path) -> Path:
 @pytest.fixture
 def url(built: Path) -> Iterator[str]:
     """The address that the command prints; afterwards Ctrl-C, which ends it without a word."""
-    command = [sys.executable, "-m", "examples.page", "--port", "0", "--page", str(built)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8") as process:
+    command = [*forked("examples.page"), "--port", "0", "--page", str(built)]
+    with subprocess.Popen(
+        command, env=environment({}), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8"
+    ) as process:
         try:
             assert process.stdout is not None
             yield process.stdout.readline().split()[1]

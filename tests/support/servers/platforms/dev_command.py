@@ -8,6 +8,7 @@ the last look, so that each run begins 0.5 to 1 s late. Nothing else of the serv
 """
 
 import asyncio
+import warnings
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -21,6 +22,7 @@ WAITS = timedelta(seconds=0.1)
 
 def main() -> None:
     """Runs the command; its queue is changed as soon as the server has its environment, and before it has begun."""
+    warnings.simplefilter("ignore")  # the server's own, which are not ours to mend
     serve = uvicorn.run
 
     def run(*given: Any, **options: Any) -> None:

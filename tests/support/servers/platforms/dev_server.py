@@ -2,13 +2,15 @@
 
 On a free port, in a directory of its own; nothing is left behind. `running_dev_server` is one in memory;
 `MortalServer` is one that a test may kill and start again; `running_project` serves somebody else's folder.
+A server is forked from a process that has imported the packages (see `processes/forks.py`), but one that is killed is
+a process of its own: it has to be gone at once, with its port.
 """
 
 import asyncio
 import json
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ import httpx
 
 from fixtures import SERVED
 from fixtures.gated import GATED
+from tests.support.servers.processes.forks import forked
 from tests.support.servers.processes.server_process import ServerProcess, ServerStartError, free_port
 from tests.support.servers.serving import WITHIN
 
@@ -65,9 +68,8 @@ class MortalServer:
 def mortal_dev_server() -> Iterator[MortalServer]:
     """A server with the gated graphs, started; whether it lives at the end of the block does not matter."""
     with tempfile.TemporaryDirectory() as folder:
-        process = _dev_server(
-            GATED, Path(folder), {}, {"http": {"app": "tests.support.servers.platforms.flushing:app"}}
-        )
+        more = {"http": {"app": "tests.support.servers.platforms.flushing:app"}}
+        process = _dev_server(GATED, Path(folder), {}, [sys.executable, "-m", _COMMAND], more)
         process.start()
         try:
             yield MortalServer(process)
@@ -81,7 +83,7 @@ def running_project(folder: Path, *, may_block: bool = True) -> Iterator[str]:
 
     `may_block`: False raises in whatever blocks the server's event loop, as the server does by itself.
     """
-    server = _project_server(folder, {"LANGGRAPH_DISABLE_FILE_PERSISTENCE": "true"}, may_block=may_block)
+    server = _project_server(folder, {"LANGGRAPH_DISABLE_FILE_PERSISTENCE": "true"}, (), may_block=may_block)
     server.start()
     try:
         yield server.url
@@ -89,18 +91,26 @@ def running_project(folder: Path, *, may_block: bool = True) -> Iterator[str]:
         server.stop()
 
 
+_COMMAND = "tests.support.servers.platforms.dev_command"
+
+
 def _dev_server(
-    names: Iterable[str], folder: Path, environment: Mapping[str, str], more: Mapping[str, Any] | None = None
+    names: Iterable[str],
+    folder: Path,
+    environment: Mapping[str, str],
+    command: Sequence[str] = (),
+    more: Mapping[str, Any] | None = None,
 ) -> ServerProcess:
     project = {"dependencies": ["."], "graphs": {name: GRAPHS[name] for name in names}, **(more or {})}
     (folder / "langgraph.json").write_text(json.dumps(project))
-    return _project_server(folder, environment)
+    return _project_server(folder, environment, command)
 
 
-def _project_server(folder: Path, environment: Mapping[str, str], *, may_block: bool = True) -> ServerProcess:
+def _project_server(
+    folder: Path, environment: Mapping[str, str], command: Sequence[str], *, may_block: bool = True
+) -> ServerProcess:
     port, config = free_port(), folder / "langgraph.json"
-    langgraph = [sys.executable, "-m", "tests.support.servers.platforms.dev_command"]
-    command = [*langgraph, "dev", "--config", str(config), "--port", str(port)]
+    command = [*(command or forked(_COMMAND)), "dev", "--config", str(config), "--port", str(port)]
     options = ["--no-browser", "--no-reload", "--n-jobs-per-worker", "20", *(["--allow-blocking"] if may_block else [])]
     quiet = {"LANGSMITH_TRACING": "false", "LANGGRAPH_CLI_NO_ANALYTICS": "1", "CRON_SCHEDULER_SLEEP_TIME": "1"}
     return ServerProcess([*command, *options], folder, {**quiet, **environment}, port, "/ok")

@@ -5,7 +5,7 @@ module's own process would be: it passes on its files and its signals, and ends 
 killed, so is the run. It imports nothing that takes long.
 """
 
-import json
+import marshal
 import os
 import signal
 import socket
@@ -18,9 +18,10 @@ def main() -> int:
     with socket.socket(socket.AF_UNIX) as server:
         server.connect(sys.argv[1])
         asked = {"arguments": sys.argv[2:], "folder": os.getcwd(), "environment": {**os.environ}}
-        text = json.dumps(asked).encode() + b"\n"
-        sent = socket.send_fds(server, [text], [0, 1, 2])
-        server.sendall(text[sent:])
+        data = marshal.dumps(asked)
+        data = b"%d\n%b" % (len(data), data)
+        sent = socket.send_fds(server, [data], [0, 1, 2])
+        server.sendall(data[sent:])
         lines = server.makefile()
         forked = int(lines.readline())
 

@@ -5,25 +5,28 @@ commands do.
 Each connection is one run: see `fork_client.py`. A run whose client goes away is killed.
 """
 
+import atexit
 import gc
-import json
+import marshal
 import os
 import runpy
 import selectors
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 IMPORTED = {
     "all": (
         "fixtures.gated",
         "langgraph.checkpoint.postgres.aio",
         "langgraph.checkpoint.sqlite.aio",
+        "langgraph_agui.connect.cli.commands",
         "langgraph_agui.connect.cli.serving.reload",
         "langgraph_agui.connect.cli.serving.serve",
         "langgraph_agui.connect.cli.watch",
@@ -122,10 +125,11 @@ def _ended_children() -> Iterator[tuple[int, int]]:
 
 
 def _received(client: socket.socket) -> Request:
-    text, files, _, _ = socket.recv_fds(client, 1 << 16, 3)
-    while not text.endswith(b"\n"):
-        text += client.recv(1 << 16)
-    asked: dict[str, Any] = json.loads(text)
+    data, files, _, _ = socket.recv_fds(client, 1 << 16, 3)
+    size, _, data = data.partition(b"\n")
+    while len(data) < int(size):
+        data += client.recv(1 << 16)
+    asked: dict[str, Any] = marshal.loads(data)
     return Request(asked["arguments"], asked["folder"], asked["environment"], files)
 
 
@@ -148,6 +152,20 @@ def run(request: Request) -> None:
     runpy.run_module(request.arguments[0], run_name="__main__", alter_sys=True)
 
 
+def _end(code: object) -> NoReturn:
+    """Ends a forked process with what `sys.exit` was given, as Python does it, but does not take down what was imported
+    before: that takes longer than most runs do. What nothing holds any more is collected, so that it can complain."""
+    if code is not None and not isinstance(code, int):
+        print(code, file=sys.stderr)
+        code = 1
+    threading._shutdown()  # type: ignore[attr-defined]  # as multiprocessing does it
+    atexit._run_exitfuncs()
+    gc.collect()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code or 0)
+
+
 def main() -> None:
     """Serves, and runs in each forked process what was asked for: that process ends as the module does."""
     for name in IMPORTED[sys.argv[2]]:
@@ -158,8 +176,14 @@ def main() -> None:
         listener.listen(64)
         print("ready", flush=True)
         request = Forks(listener).serve()
-    if request is not None:
+    if request is None:
+        return
+    code: object = 0
+    try:
         run(request)
+    except SystemExit as ended:
+        code = ended.code
+    _end(code)
 
 
 if __name__ == "__main__":
