@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.prebuilt import ToolNode
 from langgraph.pregel import Pregel
-from langgraph.types import StateSnapshot
+from langgraph.types import PregelTask, StateSnapshot
 
 from ... import submission
 from ...inputs.forking import ForkPoint
@@ -72,9 +72,33 @@ async def read(graph: Graph, config: Any, last: LastRun | None, messages_key: st
 
 
 async def newest(graph: Graph, config: Any) -> StateSnapshot:
-    """A thread's newest state, with those of the subgraphs that have begun and not ended."""
+    """A thread's newest state, with those of the subgraphs that have begun and not ended, and without the interrupts
+    that were answered in these."""
     state = await state_at(graph, config)
-    return await state_at(graph, config, subgraphs=True) if any(task.state for task in state.tasks) else state
+    if not any(task.state for task in state.tasks):
+        return state
+    return _without_answered(graph, await state_at(graph, config, subgraphs=True))
+
+
+def _without_answered(graph: Graph, state: StateSnapshot) -> StateSnapshot:
+    """The state without the interrupts of tasks that run a subgraph which has continued after them.
+
+    A task keeps the interrupt that its subgraph raised until the task is done, although the subgraph may have been
+    answered, and have stopped later, at a breakpoint. This is only certain of nodes that are a graph: other nodes may
+    ask themselves, and may run several graphs, of which the state has one.
+    """
+    tasks = tuple(_without_answered_in(graph, task) for task in state.tasks)
+    return state._replace(tasks=tasks, interrupts=tuple(each for task in tasks for each in task.interrupts))
+
+
+def _without_answered_in(graph: Graph, task: PregelTask) -> PregelTask:
+    node = graph.nodes.get(task.name)
+    if node is None or not isinstance(node.bound, Pregel) or not isinstance(task.state, StateSnapshot):
+        return task
+    inner = _without_answered(node.bound, task.state)
+    asked = {interrupt.id for interrupt in inner.interrupts}
+    waits = [interrupt for interrupt in task.interrupts if interrupt.id in asked or not inner.next]
+    return task._replace(interrupts=tuple(waits), state=inner)
 
 
 async def outcome_at(graph: Graph, state: StateSnapshot, last: LastRun | None) -> RunOutcome:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
-from langgraph.types import Command
+from langgraph.types import Command, interrupt
 from langgraph_agui.connect import run
 from langgraph_agui.connect.local.backend import Local
 from langgraph_agui.connect.local.run.runs import Runs
@@ -62,6 +62,25 @@ async def test_a_breakpoint_inside_a_subgraph_is_known_by_the_subgraph(stops: An
     await graph.ainvoke(HELLO, on("t"))  # type: ignore[call-overload]
     listener = await connected(Local(graph, runs=Runs()))
     assert listener.events[-1]["outcome"]["type"] == "interrupt"
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+async def test_a_question_that_was_answered_before_a_breakpoint_in_its_subgraph_does_not_wait(depth: int) -> None:
+    async def ask(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [("ai", interrupt("Sure?"))]}
+
+    builder = StateGraph(MessagesState).add_node("ask", ask).add_node("go", lambda _: None)
+    builder.add_edge(START, "ask").add_edge("ask", "go")
+    graph: Any = builder.compile(interrupt_before=["go"])
+    for level in range(depth):
+        saver = InMemorySaver() if level == depth - 1 else None
+        graph = StateGraph(MessagesState).add_node("child", graph).add_edge(START, "child").compile(saver)
+    runs = Runs()
+    for number, given in enumerate((HELLO, Command(resume="yes"))):
+        await (await runs.start(graph, given, on("t"), run_id=f"r{number}")).wait()
+        for kept in (runs, Runs()):  # the process that ran it, and another one
+            items = (await connected(Local(graph, runs=kept))).events[-1]["outcome"]["interrupts"]
+            assert [item["reason"] for item in items] == ["langgraph:breakpoint" if number else "input_required"]
 
 
 async def test_a_breakpoint_that_was_asked_for_with_the_run_is_not_known_elsewhere() -> None:
