@@ -13,6 +13,9 @@ Where it is decided
 
 ===============================================  ==============================================================
 who may use a thread                             `access.py`; the hooks that an app gives: `serve/requests/users.py`
+where a thread is opened                         `open_thread.py`; for a client: `serve/service.py` (`Service.open`)
+what a request asks for, and how it is answered  the rooms `serve/agui`, `serve/copilotkit` and `serve/websocket`, by
+                                                 `serve/operations.py` and `serve/protocol.py`
 where a thread's metadata are found              `local/checkpoints/owners.py`; `platform/thread.py` (`exists`, `claim`)
 which run an input asks for                      `inputs/plan.py`; what is done about it: `submission.py`
 where a run is claimed and released              `local/run/runs.py` (`Runs.start`, `Runs._release`), by the rules of
@@ -30,7 +33,8 @@ mended                                           knows which events are new, `at
 how often a platform is tried again              `platform/calls.py`
 how a run ended                                  `local/checkpoints/outcome.py`; `platform/outcome.py`
 what a request passes before its body is read    `serve/routing.py`; after that: `serve/service.py`
-how a server ends                                `serve/streams/shutdown.py`; its streams: `serve/streams/stream.py`
+how a server ends                                `serve/streams/shutdown.py`; its streams:
+                                                 `serve/streams/transmission.py`
 which code an error has, and how it is logged    `errors.py`; its HTTP status: `serve/errors.py`
 ===============================================  ==============================================================
 """

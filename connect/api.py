@@ -8,22 +8,21 @@ Which events a stream has is decided by its backend.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import aclosing
 from functools import partial
 from typing import Any, Final, get_args, overload
 
 from ag_ui.core import Event, RunAgentInput
 
 from ..translator import ClientView, Options
-from .backend import Backend, Source, backend_of, checked_ids, connect_batches, watch_batches
-from .errors import AguiError, failed, log_context, log_failure
-from .events.encoded import Batches, to_batch
+from .backend import Source, backend_of
+from .errors import log_context
+from .events.encoded import Batches
 from .events.readers import offset_of
 from .events.streams import SseWithIds, frames, models
 from .inputs import Intake
 from .inputs.thread_state import ThreadState
 from .inputs.unknown import read_input
-from .local.store.active_run import CANCEL_WAIT
+from .open_thread import OpenThread, watch_assistant, with_errors
 from .platform.calls import RetryPolicy
 from .platform.watch import POLL
 from .run_outcome import CancelResult, PastErrors
@@ -73,7 +72,7 @@ def run_sse(
     `heartbeat` seconds without an event a comment is sent (None: never)."""
     _check_seconds("heartbeat", heartbeat)
     batches, version, label = _checked_run(source, input, options, intake, retry)
-    return frames(batches, version, heartbeat, label, SseWithIds(has_id=False))
+    return frames(batches, SseWithIds(version, has_id=False), heartbeat, label)
 
 
 def connect(
@@ -123,7 +122,7 @@ def connect_sse(
     _check_seconds("heartbeat", heartbeat)
     batches = _checked_connect(source, thread_id, run_id, options, view, past_errors, retry, last_event_id)
     label = partial(_label, source, thread_id, run_id)
-    return frames(batches, _version(options), heartbeat, label, SseWithIds(has_id=last_event_id is not None))
+    return frames(batches, SseWithIds(_version(options), has_id=last_event_id is not None), heartbeat, label)
 
 
 @overload
@@ -226,7 +225,7 @@ def watch_sse(
     _check_seconds("heartbeat", heartbeat)
     batches = _checked_watch(source, thread_id, assistant_id, options, view, past_errors, retry, poll, last_event_id)
     label = partial(_label, source, thread_id)
-    return frames(batches, _version(options), heartbeat, label, SseWithIds(has_id=last_event_id is not None))
+    return frames(batches, SseWithIds(_version(options), has_id=last_event_id is not None), heartbeat, label)
 
 
 async def cancel(source: Source, thread_id: str, run_id: str | None = None) -> CancelResult:
@@ -237,8 +236,7 @@ async def cancel(source: Source, thread_id: str, run_id: str | None = None) -> C
     id that its client gave `run`, or by the platform's. Raises `RunNotFoundError` if there is no such run,
     `ValueError` for an invalid id, and `PlatformError` or `ConnectionLost` for what the platform answers.
     """
-    backend = backend_of(source)
-    return await backend.cancel(*checked_ids(backend, thread_id, run_id), wait=CANCEL_WAIT)
+    return await OpenThread(backend_of(source), thread_id).stop(run_id)
 
 
 async def thread(source: Source, thread_id: str, *, options: Options | None = None) -> ThreadState | None:
@@ -248,8 +246,7 @@ async def thread(source: Source, thread_id: str, *, options: Options | None = No
     `source`, `options`: as for `connect`. Raises `ValueError` for an invalid id, `UnreadableError` for what the
     checkpointer raises, and `PlatformError` or `ConnectionLost` for what the platform answers.
     """
-    backend = backend_of(source)
-    return await backend.thread(checked_ids(backend, thread_id, None)[0], options)
+    return await OpenThread(backend_of(source), thread_id).state(options)
 
 
 def threads(source: Source, *, retry: RetryPolicy | None = None) -> Threads:
@@ -276,19 +273,11 @@ def _checked_run(
         backend.check_intake(intake, options)
     found = read_input(given, backend.name)
     label = partial(_label, backend, found.thread_id, found.run_id)
-    return _submitted(backend, found, options, intake or Intake(), label), found.protocol_version, label
 
+    async def begin() -> Batches:
+        return await OpenThread(backend, found.thread_id).run(found, options=options, intake=intake or Intake())
 
-async def _submitted(
-    backend: Backend, given: RunAgentInput, options: Options | None, intake: Intake, label: Callable[[], str]
-) -> Batches:
-    try:
-        async with aclosing(await backend.submit(given, options=options, intake=intake)) as batches:
-            async for batch in batches:
-                yield batch
-    except AguiError as error:
-        log_failure(error, label())
-        yield to_batch([failed(error, options or Options())])
+    return with_errors(begin, options, label), found.protocol_version, label
 
 
 def _checked_connect(
@@ -305,7 +294,11 @@ def _checked_connect(
     backend = backend_of(source, retry)
     _check(past_errors, options=options, view=view, retry=retry)
     how: Any = {"run_id": run_id, "options": options, "view": view, "past_errors": past_errors}
-    return connect_batches(backend, thread_id, after=offset_of(last_event_id), **how)
+
+    async def begin() -> Batches:
+        return await OpenThread(backend, thread_id).connect(after=offset_of(last_event_id), **how)
+
+    return with_errors(begin, options, partial(_label, backend, thread_id, run_id))
 
 
 def _checked_watch(
@@ -325,8 +318,15 @@ def _checked_watch(
     _check_seconds("poll", poll)
     if (thread_id is None) == (assistant_id is None):
         raise TypeError("watch: expected a thread_id, or an assistant_id in its place")
-    how: Any = {"options": options, "view": view, "past_errors": past_errors, "poll": poll}
-    return watch_batches(backend, thread_id, assistant_id=assistant_id, after=offset_of(last_event_id), **how)
+    after = offset_of(last_event_id)
+    how: Any = {"options": options, "view": view, "after": after, "past_errors": past_errors, "poll": poll}
+    if assistant_id is not None:
+        return watch_assistant(backend, assistant_id, **how)
+
+    async def begin() -> Batches:
+        return OpenThread(backend, thread_id or "").watch(**how)
+
+    return with_errors(begin, options, partial(_label, backend, thread_id))
 
 
 def _label(source: Source, thread_id: str | None, run_id: str | None = None) -> str:

@@ -1,15 +1,14 @@
 """Where runs are: in this process (`Local`) or on a LangGraph server (`Platform`). `Backend` is what both do, `Source`
 what the public functions accept for either; only `backend_of` asks which of the two a source is.
 
-`open_thread`, `connect_batches` and `watch_batches` are the verbs that emit a thread, for callers that may pass invalid
-ids: what goes wrong is `RUN_ERROR`.
+Its methods take ids that are valid, of threads that the caller may use or that do not exist for the caller. Only
+`open_thread.OpenThread` calls those that take a thread's id.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from contextlib import aclosing
 from typing import Any, Protocol
 
 from ag_ui.core import RunAgentInput
@@ -17,19 +16,10 @@ from langgraph.pregel import Pregel
 from langgraph.pregel.remote import RemoteGraph
 from langgraph_sdk.client import LangGraphClient, SyncLangGraphClient
 
-from ..translator import ClientView, Options
+from ..translator import Options
 from .access import Metadata
-from .errors import (
-    AguiError,
-    InvalidIdError,
-    checked_run_id,
-    checked_thread_id,
-    failed,
-    log_context,
-    log_failure,
-)
-from .events.encoded import Batch, Batches, to_batch
-from .events.readers import Offset, Reader, direct_options
+from .events.encoded import Batches
+from .events.readers import Reader
 from .inputs import Intake
 from .inputs.thread_state import ThreadState
 from .local.backend import Local
@@ -40,10 +30,8 @@ from .local.source import type_of
 from .platform.backend import Platform, platform_of
 from .platform.calls import RetryPolicy
 from .platform.source import type_of as type_of_client
-from .platform.watch import POLL
 from .run_outcome import CancelResult, PastErrors
 from .thread_info import Threads
-from .tracing import Span, begun, traced
 
 _ACCEPTED = (
     "expected a compiled graph, a RemoteGraph, an asynchronous client of langgraph_sdk (get_client()), "
@@ -208,104 +196,3 @@ def backend_of(source: Source, retry: RetryPolicy | None = None) -> Local | Plat
     other: object = source
     kind = type_of_client(other) if isinstance(other, SyncLangGraphClient) else type_of(other)
     raise TypeError(f"{_ACCEPTED}; got {kind}")
-
-
-async def open_thread(
-    backend: Backend,
-    thread_id: str,
-    *,
-    run_id: str | None = None,
-    options: Options | None = None,
-    view: ClientView | None = None,
-    after: Offset | None = None,
-    past_errors: PastErrors = "error",
-) -> Batches:
-    """`connect` in batches; `after`: the client has all events before it. Later errors are emitted as `RUN_ERROR`.
-    Raises `InvalidIdError`, and `UnreadableError` for what the checkpointer raises."""
-    thread_id, run_id = checked_ids(backend, thread_id, run_id)
-    reader = Reader(direct_options(options or Options()), view, after)
-    span = Span("connect", backend.name, thread_id, run_id)
-    attached = backend.attach(thread_id, reader, options, run_id=run_id, past_errors=past_errors)
-    return _guarded(await begun(attached, span), reader, options, log_context(backend.name, thread_id, run_id))
-
-
-async def connect_batches(
-    backend: Backend,
-    thread_id: str,
-    *,
-    run_id: str | None = None,
-    options: Options | None = None,
-    view: ClientView | None = None,
-    after: Offset | None = None,
-    past_errors: PastErrors = "error",
-) -> Batches:
-    """`open_thread`, and every error as `RUN_ERROR`."""
-    try:
-        opened = await open_thread(
-            backend, thread_id, run_id=run_id, options=options, view=view, after=after, past_errors=past_errors
-        )
-    except AguiError as error:
-        yield _error(error, options, log_context(backend.name, thread_id, run_id))
-        return
-    async with aclosing(opened) as batches:
-        async for batch in batches:
-            yield batch
-
-
-def watch_batches(
-    backend: Backend,
-    thread_id: str | None,
-    *,
-    assistant_id: str | None = None,
-    options: Options | None = None,
-    view: ClientView | None = None,
-    after: Offset | None = None,
-    past_errors: PastErrors = "error",
-    poll: float = POLL,
-) -> Batches:
-    """`watch` in batches (`after` as for `open_thread`), and every error as `RUN_ERROR`. Raises `TypeError` for an
-    assistant of a graph of this process."""
-    reader = Reader(direct_options(options or Options()), view, after)
-    label = log_context(assistant_id or backend.name, thread_id)
-    if assistant_id is not None:
-        batches = backend.watch_assistant(assistant_id, reader, options, past_errors=past_errors, poll=poll)
-    else:
-        try:
-            thread, _ = checked_ids(backend, thread_id, None)
-        except InvalidIdError as error:
-            return _once(error, options, label)
-        batches = backend.watch(thread, reader, options, past_errors=past_errors, poll=poll)
-    span = Span("watch", assistant_id or backend.name, thread_id)
-    return _guarded(traced(batches, span), reader, options, label, watches=True)
-
-
-def checked_ids(backend: Backend, thread_id: str | None, run_id: str | None) -> tuple[str, str | None]:
-    """The ids, if they are valid; raises `InvalidIdError`."""
-    thread = checked_thread_id(thread_id, in_url=backend.ids_in_url)
-    return thread, None if run_id is None else checked_run_id(run_id, in_url=backend.ids_in_url)
-
-
-async def _guarded(
-    batches: Batches, reader: Reader, options: Options | None, label: str, *, watches: bool = False
-) -> Batches:
-    """The batches; then `RUN_ERROR` for what they raise, unless a terminal event was emitted. Readers that watch get it
-    after `RUN_FINISHED` too; no client takes an event after `RUN_ERROR`."""
-    try:
-        async with aclosing(batches):
-            async for batch in batches:
-                yield batch
-    except AguiError as error:
-        last = reader.view.terminal
-        event = _error(error, options, label)
-        if last is None or (watches and last["type"] != "RUN_ERROR"):
-            yield event
-
-
-def _error(error: Exception, options: Options | None, label: str) -> Batch:
-    """The `RUN_ERROR` of an error, which is logged."""
-    log_failure(error, label)
-    return to_batch([failed(error, options or Options())])
-
-
-async def _once(error: Exception, options: Options | None, label: str) -> Batches:
-    yield _error(error, options, label)

@@ -42,7 +42,7 @@ EXTRA = {
     "connect/local/index": {"psycopg"},
     "connect/local/store/redis": {"redis"},
     "connect/serve": {"starlette", "fastapi"},
-    "connect/serve/copilotkit": {"starlette"},
+    "connect/serve/websocket": {"starlette"},
     "connect/serve/inspector": {"starlette"},
     "connect/serve/requests": {"starlette"},
     "connect/serve/streams": {"starlette"},

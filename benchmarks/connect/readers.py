@@ -13,7 +13,7 @@ from typing import Any
 
 from langgraph_agui.connect.events.encoded import Batches
 from langgraph_agui.connect.events.readers import Reader
-from langgraph_agui.connect.events.streams import frames, models
+from langgraph_agui.connect.events.streams import Sse, frames, models
 from langgraph_agui.connect.local.run.run import Run
 from langgraph_agui.connect.local.store.active_run import ThreadKey
 from langgraph_agui.translator import ClientView, Options, Translator, translate_sse
@@ -36,8 +36,8 @@ def rows() -> Iterator[Row]:
     """The marginal cost of an event and reader, as a ratio to that of an event alone."""
     parts = asyncio.run(captured(answering(TOKENS)))
     forms: dict[str, Form] = {
-        "frames": lambda batches: frames(batches, "1.0", 15.0, str),
-        "frames, no heartbeat": lambda batches: frames(batches, "1.0", None, str),
+        "frames": lambda batches: frames(batches, Sse("1.0"), 15.0, str),
+        "frames, no heartbeat": lambda batches: frames(batches, Sse("1.0"), None, str),
         "models": lambda batches: models(batches, "1.0", str),
     }
     for pace, paced, bound in (("live", _paced, _LIVE), ("in bursts", again, _BURST)):

@@ -18,17 +18,18 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from ...translator import Options
-from ..backend import Backend, open_thread
-from ..errors import AguiError, RunNotFoundError, log_context, log_failure
+from ..backend import Backend
+from ..errors import AguiError, RunNotFoundError, ThreadNotFoundError, log_context, log_failure
 from ..events.encoded import Batches
 from ..inputs import Intake
 from ..inputs.intake import OnDisconnect
+from ..open_thread import OpenThread
 from .agent import AcpAgent, Session
 from .choices import Choices, configurable
 from .client import Editor
@@ -85,6 +86,11 @@ class Conversation:
         self.label = log_context(backend.name, session.id)
         """The agent and the thread, as log lines name them."""
 
+    @property
+    def thread(self) -> OpenThread:
+        """Its thread. Raises `InvalidThreadIdError`."""
+        return OpenThread(self.backend, self.session.id)
+
     async def options(self) -> Options:
         """How its runs become events."""
         if self.agent.options is not None:
@@ -113,7 +119,7 @@ class Conversation:
         self.graph_choices = choices
         if self.backend.graph is None and not self.is_new:
             try:
-                await self.backend.threads.update(self.session.id, choices)
+                await self.thread.change(choices)
             except AguiError as error:
                 log_failure(error, self.label)
 
@@ -138,15 +144,16 @@ class Conversation:
     # --- a thread that exists -----------------------------------------------------------------------------------------
 
     async def open(self, *, emits: bool) -> bool:
-        """Reads the thread. `emits`: emits it; else only notes that the editor has it. Returns whether there is one.
-        An active run is followed to its end. Raises what `open_thread` raises, and `AguiError` for a platform's."""
-        batches = await open_thread(self.backend, self.session.id, options=await self.options())
+        """Reads the thread. `emits`: emits it; else only notes that the editor has it. Returns whether there is one. An
+        active run is followed to its end. Raises what `OpenThread.connect` raises, and `AguiError` for a platform's."""
+        batches = await self.thread.connect(options=await self.options())
         first = await anext(batches, None)
         if first is None:
             return False
         self.is_new, self.updates.emits_users = False, True
-        if self.graph_choices and (thread := await self.backend.threads.get(self.session.id)) is not None:
-            self.choices.restore(thread.metadata)
+        if self.graph_choices:
+            with suppress(ThreadNotFoundError):
+                self.choices.restore((await self.thread.info()).metadata)
         for each in first:
             updates = self._updates_of(each.event)
             if emits:
@@ -199,7 +206,7 @@ class Conversation:
     async def stop_run(self) -> None:
         """Stops the thread's active run. Errors are logged."""
         try:
-            await self.backend.cancel(self.session.id, None, wait=_CANCEL_WAIT)
+            await self.thread.stop(wait=_CANCEL_WAIT)
         except RunNotFoundError:
             pass
         except AguiError as error:

@@ -19,6 +19,7 @@ from ..local.backend import Local
 from ..local.channels import input_channels_of
 from ..local.checkpointers import with_threads
 from ..local.run.runs import Runs
+from ..open_thread import OpenThread
 from .agent import AcpAgent, Session
 from .choices import Choices
 from .client import Editor
@@ -122,7 +123,7 @@ class Sessions:
     async def delete(self, session_id: str) -> None:
         """Deletes a session's thread, if there is one."""
         try:
-            await (await self._backend()).threads.delete(session_id)
+            await OpenThread(await self._backend(), session_id).delete()
         except (ThreadNotFoundError, InvalidIdError):
             return
 

@@ -145,7 +145,7 @@ class Turn:
         )
         self._conversation.terminal, self._conversation.is_new = None, False
         self._prompt_id = messages[-1]["id"] if messages else None
-        batches = await self._conversation.backend.submit(
+        batches = await self._conversation.thread.run(
             given, options=await self._conversation.options(), intake=self._conversation.intake()
         )
         self._conversation.interrupts = []
@@ -225,9 +225,7 @@ class Turn:
 
     async def _left(self) -> list[dict[str, Any]]:
         """The thread's interrupts after a cancelled run. Messages that it saved and did not emit are emitted."""
-        thread = await self._conversation.backend.thread(
-            self._conversation.session.id, await self._conversation.options()
-        )
+        thread = await self._conversation.thread.state(await self._conversation.options())
         if thread is None:
             return []
         await self._conversation.emit(

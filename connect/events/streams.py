@@ -1,5 +1,4 @@
-"""Batches as callers get them: models, or frames with heartbeats (`Sse`, `SseWithIds`, `JsonLines`). Never which
-events, or when.
+"""Batches as callers get them: models, or the bytes of a `Wire` with heartbeats. Never which events, or when.
 
 `label` gives the agent, the thread and the run as log lines name them (see `log_context`).
 Closing one of these streams closes what it reads from at once. Nothing raises out of them: an unexpected exception
@@ -10,14 +9,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import aclosing
 from typing import Protocol, TypeVar
 
 from ag_ui.core import Event
 
 from ...translator import error_event
 from ..errors import INTERNAL
-from .encoded import Batch, EncodedEvent
+from .encoded import Batch, EncodedEvent, to_batch
 from .timed_iterator import TimedIterator, TimedOut
 
 _Form = TypeVar("_Form")
@@ -28,26 +26,29 @@ _log = logging.getLogger(__name__)
 
 
 class Wire(Protocol):
-    """What the events of one stream look like as bytes."""
+    """Makes bytes of the batches of one stream, for one reader; it may remember what it made before."""
 
     media_type: str
     """The `Content-Type` of the stream."""
     heartbeat: bytes
     """What is sent where nothing happens; clients skip it."""
 
-    def frame(self, event: EncodedEvent, version: str | None) -> bytes:
-        """The next event, for a client of this protocol version; b"" if the client must not get it."""
+    def encode(self, batch: Batch) -> bytes:
+        """The bytes of the next batch; b"" if the client must not get any of its events."""
 
 
 class Sse:
-    """Server-sent events without ids."""
+    """Server-sent events without ids. `version`: the protocol version of the client; None: it declares none."""
 
     media_type = "text/event-stream; charset=utf-8"
     heartbeat = b": heartbeat\n\n"
 
-    def frame(self, event: EncodedEvent, version: str | None) -> bytes:
-        """The frame of an event."""
-        return event.frame(version)
+    def __init__(self, version: str | None) -> None:
+        self._version = version
+
+    def encode(self, batch: Batch) -> bytes:
+        """The frames of a batch."""
+        return b"".join([event.frame(self._version) for event in batch])
 
 
 class SseWithIds(Sse):
@@ -58,12 +59,16 @@ class SseWithIds(Sse):
     the client has: if it comes back then, it is brought up to date, and gets nothing twice.
     """
 
-    def __init__(self, *, has_id: bool) -> None:
+    def __init__(self, version: str | None, *, has_id: bool) -> None:
+        super().__init__(version)
         self._has_id = has_id
 
-    def frame(self, event: EncodedEvent, version: str | None) -> bytes:
-        """The frame of the next event."""
-        frame = event.frame(version)
+    def encode(self, batch: Batch) -> bytes:
+        """The frames of a batch."""
+        return b"".join([self._frame(event) for event in batch])
+
+    def _frame(self, event: EncodedEvent) -> bytes:
+        frame = event.frame(self._version)
         if not frame:
             return frame
         if event.run:
@@ -74,68 +79,67 @@ class SseWithIds(Sse):
 
 
 class JsonLines:
-    """An event as a line of JSON; an empty line is a heartbeat."""
+    """An event as a line of JSON; an empty line is a heartbeat. `version`: as for `Sse`."""
 
     media_type = "application/x-ndjson"
     heartbeat = b"\n"
 
-    def frame(self, event: EncodedEvent, version: str | None) -> bytes:
-        """The line of an event."""
-        return event.frame(version)[len(b"data: ") : -1]
+    def __init__(self, version: str | None) -> None:
+        self._version = version
+
+    def encode(self, batch: Batch) -> bytes:
+        """The lines of a batch."""
+        return b"".join([event.frame(self._version)[len(b"data: ") : -1] for event in batch])
 
 
-async def models(
-    batches: AsyncIterator[Batch], version: str | None, label: Callable[[], str]
-) -> AsyncGenerator[Event, None]:
+def models(batches: AsyncIterator[Batch], version: str | None, label: Callable[[], str]) -> AsyncGenerator[Event, None]:
     """Each event as a model, for a client of this protocol version (None: it declares none)."""
-    lists: AsyncGenerator[list[Event], None] = _formed(batches, lambda event: event.model(version), None, label)
-    async with aclosing(lists):
-        async for found in lists:
-            for model in found:
-                yield model
+
+    def made(batch: Batch) -> list[Event]:
+        return [model for event in batch if (model := event.model(version)) is not None]
+
+    return _formed(batches, made, None, [], label)
 
 
-async def frames(
-    batches: AsyncIterator[Batch],
-    version: str | None,
-    heartbeat: float | None,
-    label: Callable[[], str],
-    wire: Wire | None = None,
+def frames(
+    batches: AsyncIterator[Batch], wire: Wire, heartbeat: float | None, label: Callable[[], str]
 ) -> AsyncGenerator[bytes, None]:
-    """Each batch as the frames of its events, joined; the wire's heartbeat after `heartbeat` seconds without a batch
-    (None: never). `wire`: None is server-sent events without ids."""
-    on = wire or Sse()
-    async with aclosing(_formed(batches, lambda event: on.frame(event, version), heartbeat, label)) as formed:
-        async for forms in formed:
-            yield b"".join(forms) or on.heartbeat
+    """Each batch as the bytes of this wire; its heartbeat after `heartbeat` seconds without a batch (None: never)."""
+
+    def made(batch: Batch) -> list[bytes]:
+        encoded = wire.encode(batch)
+        return [encoded] if encoded else []
+
+    return _formed(batches, made, heartbeat, [wire.heartbeat], label)
 
 
 async def _formed(
     batches: AsyncIterator[Batch],
-    form: Callable[[EncodedEvent], _Form | None],
+    form: Callable[[Batch], list[_Form]],
     heartbeat: float | None,
+    silence: list[_Form],
     label: Callable[[], str],
-) -> AsyncGenerator[list[_Form], None]:
-    """Each batch in the form it is handed out in; an empty one after `heartbeat` seconds without one."""
+) -> AsyncGenerator[_Form, None]:
+    """What each batch is handed out as; `silence` after `heartbeat` seconds without one."""
     ahead = TimedIterator(batches)
     has_ended = False
     try:
         while True:
             batch = await ahead.next(heartbeat)
             if isinstance(batch, TimedOut):
-                yield []
-            elif batch:
-                forms = [made for event in batch if (made := form(event))]
-                has_ended = batch[-1].event["type"] in _ENDS
-                if forms:
-                    yield forms
+                forms = silence
+            else:
+                forms = form(batch)
+                has_ended = batch[-1].event["type"] in _ENDS if batch else has_ended
+            for made in forms:
+                yield made
     except StopAsyncIteration:
         pass
     except Exception:
         _log.exception("A stream was ended by an unexpected exception (%s).", label())
         if not has_ended:
-            failed = form(EncodedEvent(error_event(None, "none", code=INTERNAL)))
-            yield [failed] if failed else []
+            for made in form(to_batch([error_event(None, "none", code=INTERNAL)])):
+                yield made
     finally:
         await _close(ahead, label)
 

@@ -1,7 +1,8 @@
 """AG-UI over HTTP for the graphs of this process and of platforms: the one folder that imports Starlette.
 
-`app`, `routes` and `fastapi_routes` put routes together, `agent_routes`, `threads` and `copilotkit` read requests, and
-`service` does what they want; before it the room `requests`, after it the room `streams`.
+`app`, `routes` and `fastapi_routes` put routes together. A protocol is a folder (`agui`, `copilotkit`, `websocket`): it
+makes an operation of a request (`operations`), and bytes of what it gives (`protocol`). `service` does what operations
+say. What a request passes before that is in `routing` and `requests`, how a stream is sent in `streams`.
 """
 
 from .agents import Agent

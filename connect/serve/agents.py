@@ -7,6 +7,7 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
+from http import HTTPStatus
 from typing import Any, get_args
 
 from ag_ui.core import AgentCapabilities
@@ -25,6 +26,7 @@ from ..local.run.runs import Runs
 from ..platform.calls import RetryPolicy
 from ..platform.forwarded_headers import checked_names
 from .compatible import CompatibleWith, compatible_intake, compatible_options
+from .errors import Refusal
 
 RESERVED = ("health", "info", "ready", "threads", "watch")
 """Names that are routes. `agent` is allowed: paths below `/agent/` are longer than those below an agent's name, and
@@ -130,6 +132,39 @@ class Agent:
     def adjusted(self, options: Options) -> Options:
         """These options, for the pages that it serves."""
         return options if self.compatible_with is None else compatible_options(options)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentNames:
+    """The names of the agents of an app. `are_shown`: whether error messages list them."""
+
+    names: tuple[str, ...]
+    are_shown: bool
+
+    @property
+    def only(self) -> str | None:
+        """The name of the agent, if there is only one."""
+        return self.names[0] if len(self.names) == 1 else None
+
+    def sentence(self) -> str:
+        """A sentence that lists the agents; empty where error messages do not list them."""
+        return f" The agents are: {', '.join(self.names)}." if self.are_shown else ""
+
+    def checked(self, name: str) -> str:
+        """The name, if an agent has it; raises `Refusal` (404)."""
+        if name not in self.names:
+            raise Refusal(HTTPStatus.NOT_FOUND, "unknown_agent", f"There is no such agent.{self.sentence()}")
+        return name
+
+    def named(self, name: str | None) -> str:
+        """The name of the agent that a request means; None and `default` are the only one. Raises `Refusal`."""
+        only = self.only
+        if only is not None and name in (None, DEFAULT):
+            return only
+        if name is None:
+            message = f"Expected ?agent= and the name of one.{self.sentence()}"
+            raise Refusal(HTTPStatus.BAD_REQUEST, "agent_expected", message)
+        return self.checked(name)
 
 
 Agents = Mapping[str, Agent | Source] | Agent | Source

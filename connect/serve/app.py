@@ -138,7 +138,7 @@ def _not_found(service: Service) -> Any:
         if isinstance(error, HTTPException) and error.status_code == HTTPStatus.NOT_FOUND:
             message = (
                 "There is nothing here. There are: POST /{agent}, /{agent}/connect and /{agent}/stop, "
-                f"GET /watch/{{thread}} and /health.{service.names()}"
+                f"GET /watch/{{thread}} and /health.{service.names.sentence()}"
             )
             error = Refusal(HTTPStatus.NOT_FOUND, "not_found", message)
         return refused(error, request)

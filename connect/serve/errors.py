@@ -35,7 +35,6 @@ from ..errors import (
     log_context,
     log_failure,
 )
-from ..run_outcome import CancelResult
 
 RETRY_AFTER = 2
 """The `Retry-After` of a request that was refused for want of capacity, in seconds."""
@@ -98,11 +97,18 @@ def shutting_down() -> Refusal:
 
 def refused(error: Exception, request: Request) -> Response:
     """The response to a request that raised this, which is logged. The text of an unexpected error is not sent."""
-    log_refusal(error, request)
-    refusal = refusal_of(error)
-    if refusal is None:
-        refusal = Refusal(HTTPStatus.INTERNAL_SERVER_ERROR, INTERNAL, _CAME_TO_NOTHING)
+    return response_to(logged_refusal(error, request))
+
+
+def response_to(refusal: Refusal) -> Response:
+    """The response that a refusal is."""
     return json_response({"error": refusal.code, "message": refusal.message}, refusal.status, refusal.headers)
+
+
+def logged_refusal(error: Exception, request: Request) -> Refusal:
+    """The refusal of a request that raised this, which is logged; 500 for an unexpected error."""
+    log_refusal(error, request)
+    return refusal_of(error) or Refusal(HTTPStatus.INTERNAL_SERVER_ERROR, INTERNAL, _CAME_TO_NOTHING)
 
 
 def log_refusal(error: Exception, request: Request) -> None:
@@ -131,13 +137,6 @@ def json_response(
     """A JSON response that no cache keeps and no browser takes for another type."""
     headers = {"Cache-Control": "no-store", **NO_SNIFFING, **(headers or {})}
     return Response(orjson.dumps(what), status, headers, "application/json")
-
-
-def stop_response(result: CancelResult | None) -> Response:
-    """The response to a request to stop a run. `result`: what became of the run; None: there was none."""
-    if result == "stopping":
-        return json_response({"stopped": False, "stopping": True}, HTTPStatus.ACCEPTED)
-    return json_response({"stopped": result is not None})
 
 
 def refusal_of(error: Exception) -> Refusal | None:

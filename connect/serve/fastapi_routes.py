@@ -24,7 +24,7 @@ from .compatible import CompatibleWith
 from .limits import Limits
 from .requests.users import Authenticate, Authorize, user_of
 from .routes import AguiRoutes, agui_routes
-from .routing import Endpoint, MethodRouter
+from .routing import Handler, MethodRouter
 
 if TYPE_CHECKING:
     from fastapi import APIRouter, FastAPI
@@ -129,8 +129,8 @@ class _Passes:
         self._authorizes = authorizes
 
     def endpoint(
-        self, answer: Endpoint, path: str, query: Mapping[str, Any] | None = None, *, is_open: bool = False
-    ) -> Endpoint:
+        self, answer: Handler, path: str, query: Mapping[str, Any] | None = None, *, is_open: bool = False
+    ) -> Handler:
         """The function that FastAPI calls for a request, with the values of all dependencies; `answer` makes its
         response. `path`: the route's, whose parameters FastAPI is told of. `query`: the schemas of the query's
         parameters, by name: they are documented here, under names that no dependency has, and `answer` reads them.

@@ -1,4 +1,8 @@
-"""Whether the agents can be used now: `Readiness`, which probes their checkpointers and platforms: the route `/ready`.
+"""Whether the process answers, and the agents can be used now: the pages that a load balancer requests (`pages`), and
+`Readiness`, which probes checkpointers and platforms.
+
+    GET /health                  {"status": "ok"}: the process answers
+    GET /ready                   {"status": "ready"}: checkpointers and platforms answer too; else 503
 
 A platform is ready if it answers, whatever it answers below 500: its authentication is not tested here.
 """
@@ -7,9 +11,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from http import HTTPStatus
+
+from starlette.requests import Request
+from starlette.responses import Response
 
 from ..backend import Backend
+from .errors import RETRY_AFTER, Refusal, json_response
 
 _log = logging.getLogger(__name__)
 
@@ -49,3 +58,21 @@ class Readiness:
             return []
         _log.warning("Not ready: the %s of agents %s: %s", backend.depends_on[0], ", ".join(names), reason)
         return names
+
+
+def pages(readiness: Readiness) -> dict[str, Callable[[Request], Awaitable[Response]]]:
+    """By path, what answers who asks whether requests can be sent here."""
+
+    async def health(request: Request) -> Response:
+        """Whether the process answers."""
+        return json_response({"status": "ok"})
+
+    async def ready(request: Request) -> Response:
+        """Whether the agents can be used now."""
+        if await readiness.not_ready():
+            headers = {"Retry-After": str(RETRY_AFTER)}
+            message = "Not ready. The server's log names the agents, and the reason."  # anybody may ask here
+            raise Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "not_ready", message, headers)
+        return json_response({"status": "ready"})
+
+    return {"/health": health, "/ready": ready}

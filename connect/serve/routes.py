@@ -1,4 +1,5 @@
-"""All routes of a set of agents, and the lifespan that stops their runs: `agui_routes`, for a Starlette app.
+"""All routes of a set of agents, and the lifespan that stops their runs: `agui_routes`, for a Starlette app. A protocol
+is one line here: in `PROTOCOLS`.
 
 `agui_app` and `add_agui_routes` are made of this. Never here: what a route does with a request.
 """
@@ -9,34 +10,34 @@ import logging
 import os
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager, nullcontext
-from http import HTTPStatus
 from typing import Any
 
-from starlette.requests import Request
-from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from ..api import HEARTBEAT
 from ..local.backend import Local
 from ..local.run.runs import Runs, serving
 from ..local.store.run_store import RunStore
-from .agent_routes import AgentRoutes
 from .agents import Agents, agents_of
+from .agui import endpoints as agui
 from .compatible import CompatibleWith
-from .copilotkit.routes import CopilotKit, is_envelope
-from .errors import Refusal
+from .copilotkit import endpoints as copilotkit
 from .files import quiet_accepting
-from .inspector import file_routes, page_endpoint
+from .inspector import pages as inspector_pages
 from .limits import Limits
-from .requests.body import read
+from .protocol import Protocol
+from .readiness import pages as health_pages
 from .requests.token import token_of
 from .requests.users import Authenticate, Authorize, Users
 from .routing import routes
 from .service import Service
 from .streams.shutdown import Closing
 from .streams.signals import end_at_signals
-from .threads import ThreadRoutes
 from .websocket import WebSockets
+
+PROTOCOLS: tuple[Protocol, ...] = (copilotkit, agui)
+"""What is spoken over HTTP. Of endpoints with the same method and path the first whose request it is answers it; the
+paths of plain AG-UI come last, since an agent's name may be anything."""
 
 _log = logging.getLogger(__name__)
 
@@ -144,13 +145,8 @@ def agui_routes(
         raise ValueError("store: expected no store together with runs, which have one: Runs(store)")
     made = agents_of(agents, compatible_with, Runs(store) if runs is None and store is not None else runs)
     service = Service(made, users, limits or Limits(), heartbeat, Closing(grace, drain))
-    below = [
-        *(file_routes(service) if inspector else ()),
-        *_root(service, inspector=inspector),
-        *CopilotKit(service).routes(),
-        *ThreadRoutes(service).routes(),
-        *AgentRoutes(service).routes(),
-    ]
+    pages = {**(inspector_pages() if inspector else {}), **health_pages(service.readiness)}
+    below = routes(service, (each for protocol in PROTOCOLS for each in protocol(service.names)), pages)
     service.has_sockets = authenticate is not None if websocket is None else websocket
     sockets = WebSockets(service, origins).routes() if service.has_sockets else ()
     found: list[BaseRoute] = [WebSocketRoute(path + each.path, each.endpoint) for each in sockets]
@@ -173,22 +169,3 @@ def _check_one_process() -> None:
 def _paths(path: str, route: Route) -> list[str]:
     """The root is found with and without a slash at its end too."""
     return [path, f"{path}/"] if path and route.path == "/" else [path + route.path]
-
-
-def _root(service: Service, *, inspector: bool) -> list[Route]:
-    """The root takes CopilotKit's envelopes, and the inputs of a single agent; a browser gets the inspector."""
-    copilotkit, agent_routes = CopilotKit(service), AgentRoutes(service)
-
-    async def root(request: Request) -> Response:
-        """Run the only agent, or do what CopilotKit's envelope requests."""
-        found = await read(request, service.bodies)
-        if is_envelope(found):
-            return await copilotkit.opened(request, found)
-        if service.only is None:
-            message = f"There are several agents: POST to one of them.{service.names()}"
-            raise Refusal(HTTPStatus.NOT_FOUND, "agent_expected", message)
-        return await agent_routes.run(request, service.only, found)
-
-    if inspector:
-        return routes(service, "/", is_open=("GET",), GET=page_endpoint(), POST=root)
-    return routes(service, "/", POST=root)

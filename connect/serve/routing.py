@@ -1,12 +1,15 @@
-"""Routes whose every answer is ours: wrong methods, errors, and the end of the server. Never what a route does.
+"""Endpoints as routes, whose every answer is ours: wrong methods, errors, and the end of the server. Never what a
+request asks for, or what is done.
 
 What a request passes before its body is read, in this order; each step may refuse it:
 
 1. its host, and the origin of its page (`app`); in a FastAPI app the route's dependencies
 2. the method, and whether the server is shutting down (`shutdown`)
-3. the user (`users.Users.authenticate`), but for `/health` and `/ready`
-4. plain AG-UI: whether there is such an agent (`agent_routes`)
+3. the user (`users.Users.authenticate`), but for pages
+4. what the endpoint checks: in plain AG-UI whether there is such an agent
 5. what its headers say of the body: type and length (`body`); a place among the bodies that are read (`bodies`)
+
+Then the endpoint says which operation it is, and `Service.perform` does it.
 
 A path is taken with and without a slash at its end: a redirect would lose the body, or the credentials.
 
@@ -17,48 +20,109 @@ from the path as it was written: `/threads/a/messages` are the messages of `a`, 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection
+import re
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from http import HTTPStatus
+from typing import Any, Final
 from urllib.parse import unquote_to_bytes
 
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from .errors import Refusal, refused, shutting_down
+from .errors import Refusal, json_response, response_to
+from .protocol import Call, Endpoint, Reply, parsed
+from .requests.bodies import Bodies
+from .requests.body import read
+from .requests.users import Caller
 from .service import Service
 from .streams.answer import Answer
-from .streams.shutdown import StreamInterrupted
-from .streams.stream import EventStream
+from .streams.shutdown import refusal_to
+from .streams.stream import HEADERS, EventStream
+from .streams.transmission import Stream
 
-Endpoint = Callable[[Request], Awaitable[Response]]
+Handler = Callable[[Request], Awaitable[Response]]
+"""What answers a request."""
 
-
-def routes(
-    service: Service,
-    path: str,
-    *,
-    is_open: Collection[str] = (),
-    thread: MethodRouter | None = None,
-    **by_method: Endpoint,
-) -> list[Route]:
-    """The routes of one path; `by_method`: what answers a method. `is_open`: the methods without authentication.
-    `thread`: of a path below a thread, what answers the thread's own path."""
-    if thread is None:
-        endpoint = MethodRouter(service, by_method, is_open=is_open)
-    else:
-        endpoint = _BelowThread(service, by_method, path.rpartition("/")[2], thread)
-    return routes_to(endpoint, path)
+_BELOW: Final = re.compile(r"(?P<thread>.*\{thread:path\})/(?P<name>\w+)")
+"""The path of what is below a thread."""
 
 
-def routes_to(endpoint: MethodRouter, path: str) -> list[Route]:
+def routes(service: Service, endpoints: Iterable[Endpoint], pages: Mapping[str, Handler]) -> list[Route]:
+    """The routes of endpoints, in their order. Those of the same method and path are asked one after the other whose
+    request it is. `pages`: by path, what answers GET without authentication; they come first."""
+    by_path: dict[str, dict[str, list[Endpoint]]] = {path: {} for path in pages}
+    for endpoint in endpoints:
+        by_path.setdefault(endpoint.path, {}).setdefault(endpoint.method, []).append(endpoint)
+    routers: dict[str, MethodRouter] = {}
+    for path, by_method in by_path.items():
+        handlers: dict[str, Handler] = {method: _handler(service, each) for method, each in by_method.items()}
+        if path in pages:
+            routers[path] = MethodRouter(service, {"GET": pages[path], **handlers}, is_open=("GET",))
+        elif (below := _BELOW.fullmatch(path)) is not None:
+            routers[path] = _BelowThread(
+                service, handlers, below["name"], partial(routers.__getitem__, below["thread"])
+            )
+        else:
+            routers[path] = MethodRouter(service, handlers)
+    return [route for path, router in routers.items() for route in _routes_to(router, path)]
+
+
+def _routes_to(router: MethodRouter, path: str) -> list[Route]:
     """The routes of one path that this answers."""
     paths = [path] if path.endswith(":path}") else sorted({path.rstrip("/") or "/", path.rstrip("/") + "/"})
-    return [Route(each, endpoint) for each in paths]
+    return [Route(each, router) for each in paths]
 
 
-def thread_of(request: Request) -> str:
+def _handler(service: Service, endpoints: Sequence[Endpoint]) -> Handler:
+    """Answers the requests for endpoints of the same method and path."""
+
+    async def answer(request: Request) -> Response:
+        params = dict(request.path_params)
+        if "thread" in params:
+            params["thread"] = _thread_of(request)
+        call = Call(service.names, service.limits, params, request.query_params, request.headers)
+        for endpoint in endpoints:
+            if endpoint.check is not None:
+                endpoint.check(call)
+        call = replace(call, body=await _body(request, service.bodies))
+        for endpoint in endpoints:
+            if (operation := await parsed(endpoint.parse, call)) is not None:
+                break
+        else:
+            raise HTTPException(HTTPStatus.NOT_FOUND)
+        result = await service.perform(operation, Caller(request))
+        if not isinstance(result, Stream):
+            return _response(endpoint.reply(result))
+        wire = endpoint.wire(call, result)
+        return EventStream(result, wire, service.closing, service.heartbeat, service.limits.send_timeout)
+
+    answer.__doc__ = endpoints[0].summary
+    return answer
+
+
+async def _body(request: Request, bodies: Bodies) -> Any:
+    """What the request's JSON says; None without a body."""
+    headers = request.headers
+    is_empty = "transfer-encoding" not in headers and headers.get("content-length", "0") == "0"
+    if request.method in ("GET", "HEAD") or (is_empty and request.method == "DELETE"):
+        return None
+    return await read(request, bodies)
+
+
+def _response(reply: Reply) -> Response:
+    if reply.content is None:
+        return Response(None, reply.status)
+    if isinstance(reply.content, bytes):
+        return Response(reply.content, reply.status, {"Content-Type": str(reply.media_type), **HEADERS})
+    return json_response(reply.content, reply.status)
+
+
+def _thread_of(request: Request) -> str:
     """The thread's id, which may have slashes in it; one that ends the path as it was written is none of it."""
     thread = str(request.path_params["thread"])
     return thread.removesuffix("/") if _written(request).endswith(b"/") else thread
@@ -73,7 +137,7 @@ def _written(request: Request) -> bytes:
 class MethodRouter:
     """Answers the requests for one path: an ASGI app, and by `answer` an endpoint."""
 
-    def __init__(self, service: Service, by_method: dict[str, Endpoint], *, is_open: Collection[str] = ()) -> None:
+    def __init__(self, service: Service, by_method: dict[str, Handler], *, is_open: Collection[str] = ()) -> None:
         self._service = service
         self._by_method = by_method
         if "GET" in by_method:
@@ -106,30 +170,29 @@ class MethodRouter:
         if request.method == "OPTIONS":
             return Response(None, HTTPStatus.NO_CONTENT, self._allow)
         try:
-            if request.method not in self._by_method:
-                message = f"{request.method} is not allowed here. Allowed: {self._allow['Allow']}."
-                raise Refusal(HTTPStatus.METHOD_NOT_ALLOWED, "method_not_allowed", message, self._allow)
-            async with self._service.closing.opened():
-                if request.method not in self.is_open:
-                    await self._service.users.authenticate(request)
-                return await self._by_method[request.method](request)
-        except StreamInterrupted:
-            return refused(shutting_down(), request)
-        except asyncio.CancelledError:
-            if not self._service.closing.has_begun:  # else a server that ends would log its own cancellation
-                raise
-            return refused(shutting_down(), request)
+            return await self._answer(request)
         except ClientDisconnect:
             return Response(None, HTTPStatus.BAD_REQUEST)  # no client is left to read it
-        except Exception as error:
-            return refused(error, request)
+        except (Exception, asyncio.CancelledError) as error:
+            return response_to(refusal_to(error, request, self._service.closing))
+
+    async def _answer(self, request: Request) -> Response:
+        if request.method not in self._by_method:
+            message = f"{request.method} is not allowed here. Allowed: {self._allow['Allow']}."
+            raise Refusal(HTTPStatus.METHOD_NOT_ALLOWED, "method_not_allowed", message, self._allow)
+        async with self._service.closing.opened():
+            if request.method not in self.is_open:
+                await self._service.users.authenticate(request)
+            return await self._by_method[request.method](request)
 
 
 class _BelowThread(MethodRouter):
     """Answers the requests for a path below a thread, which ends in `name`; where the slash before it is a part of the
     thread's id, `thread` answers."""
 
-    def __init__(self, service: Service, by_method: dict[str, Endpoint], name: str, thread: MethodRouter) -> None:
+    def __init__(
+        self, service: Service, by_method: dict[str, Handler], name: str, thread: Callable[[], MethodRouter]
+    ) -> None:
         super().__init__(service, by_method)
         self._name = name
         self._thread = thread
@@ -142,4 +205,4 @@ class _BelowThread(MethodRouter):
         end = f"/{self._name}/" if request.scope["path"].endswith("/") else f"/{self._name}"
         params = request.path_params
         request.scope["path_params"] = {**params, "thread": params["thread"] + end}
-        return await self._thread.answer(request)
+        return await self._thread().answer(request)

@@ -1,44 +1,74 @@
-"""The operations on an agent, for all routes: `Service` runs, connects, watches and stops. Never paths or bodies.
+"""What is done for clients, whatever their protocol: `Service.perform`. Never paths, bodies or bytes.
 
-Each validates the agent and the thread id, authorizes the user, then reserves capacity; only then is anything of the
-thread read. What is refused is raised as in `errors`.
+Each operation on a thread opens it first (`Service.open`): the agent and the thread's id are validated, and the user is
+authorized. Then capacity is reserved; only then is anything of the thread read. What is refused is raised as in
+`errors`.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, ExitStack, aclosing
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Final
 
-from ag_ui.core import RunAgentInput
-from starlette.requests import Request
-from starlette.responses import Response
-
-from ...translator import PROTOCOL_VERSION, ClientView
-from ..access import identity_of
-from ..backend import Backend, connect_batches, open_thread, watch_batches
-from ..errors import AguiError, RunNotFoundError, checked_run_id, checked_thread_id, log_context, log_failure
+from ...translator import PROTOCOL_VERSION, Options
+from ...translator import events as agui
+from ..backend import Backend
+from ..errors import (
+    AguiError,
+    RunNotFoundError,
+    ThreadNotFoundError,
+    checked_run_id,
+    checked_thread_id,
+    log_context,
+    log_failure,
+)
 from ..events.encoded import Batches
-from ..events.readers import Offset, direct_options, offset_of
+from ..events.readers import direct_options
+from ..events.relay import Relayed, relaying
 from ..inputs.thread_state import ThreadState
-from ..run_outcome import PastErrors
-from .agents import DEFAULT, Agent
-from .errors import Refusal, label_request, refusal_of, stop_response
+from ..open_thread import OpenThread, with_errors
+from ..thread_info import ThreadInfo, ThreadPage
+from .agents import Agent, AgentNames
+from .errors import Refusal, label_request, log_refusal, refusal_of
 from .limits import Capacity, Limits
+from .operations import (
+    AgentList,
+    ChangeThread,
+    Connect,
+    Decline,
+    Declined,
+    Deleted,
+    DeleteThread,
+    DescribeAgents,
+    ListThreads,
+    OneThread,
+    Operation,
+    ReadState,
+    ReadThread,
+    Result,
+    Run,
+    Stop,
+    Stopped,
+    ThreadList,
+    Watch,
+)
 from .readiness import Readiness
 from .requests.bodies import Bodies
-from .requests.users import Action, Users, forbidden, user_of
+from .requests.users import Action, Caller, Users, forbidden
 from .streams.boundaries import boundaries
+from .streams.endings import answered, answers, unbegun
 from .streams.shutdown import Closing
-from .streams.stream import LAST_EVENT_ID, EventStream, wire_of
+from .streams.transmission import Stream
 
-Adapt = Callable[[Batches, Callable[[], Batches]], Batches]
-"""What a route makes of the batches before they are sent. The second argument connects to the thread again, past
-failures as custom events."""
-
+_PAGES: Final = 8
+"""Pages of a backend that one answer is gathered from, where archived threads are left out."""
+_KEPT_OUT: Final = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND)
+"""Refusals after which nothing of the thread is sent."""
 _ENDS_HERE = "The server is shutting down, and with it this run."
 _CONTINUES = "This server is shutting down. The run continues, or keeps its place in the queue: connect to it again."
 
@@ -48,6 +78,24 @@ _NO_LIFESPAN = (
 )
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A thread that a user may use, as an agent has it. `name`: of the agent."""
+
+    name: str
+    agent: Agent
+    thread: OpenThread
+
+    @property
+    def source(self) -> Backend:
+        """The agent's source for this user."""
+        return self.thread.backend
+
+    async def options(self, version: str | None) -> Options:
+        """The options for a client of this protocol version. Raises as `Platform.options`."""
+        return await self.agent.options_for(self.source, version)
 
 
 class Service:
@@ -62,6 +110,7 @@ class Service:
         closing: Closing,
     ) -> None:
         self.agents = dict(agents)
+        self.names = AgentNames(tuple(agents), are_shown=not users.are_known)
         self.users = users
         self.limits = limits
         self.closing = closing
@@ -75,7 +124,7 @@ class Service:
         self.has_lifespan = False
         """Whether the lifespan of its routes was entered."""
         self._has_warned = False
-        self._heartbeat = heartbeat
+        self.heartbeat = heartbeat
         closing.at_begin = self._begin_to_end
 
     def check_lifespan(self) -> None:
@@ -85,72 +134,158 @@ class Service:
             self._has_warned = True
             _log.warning(_NO_LIFESPAN, ", ".join(self.agents))
 
-    @property
-    def only(self) -> str | None:
-        """The name of the agent, if there is only one."""
-        return next(iter(self.agents)) if len(self.agents) == 1 else None
+    async def perform(self, operation: Operation, caller: Caller) -> Result:
+        """Does what an operation says, if the caller may. Raises `Refusal` and other errors that `errors` answers."""
+        match operation:
+            case Run():
+                return await self._run(operation, caller)
+            case Decline():
+                return await self._decline(operation, caller)
+            case Connect():
+                return await self._connect(operation, caller)
+            case Watch():
+                return await self._watch(operation, caller)
+            case Stop():
+                return await self._stop(operation, caller)
+            case DescribeAgents():
+                return await self._listed(caller)
+            case ListThreads():
+                return ThreadList(operation.agent, await self._page(operation, caller))
+            case ReadThread():
+                opened = await self.open(caller, "read", operation.agent, operation.thread_id)
+                return OneThread(operation.agent, await opened.thread.info())
+            case ReadState():
+                return await self._state(operation, caller)
+            case ChangeThread():
+                opened = await self.open(caller, "update", operation.agent, operation.thread_id)
+                return OneThread(operation.agent, await opened.thread.change(operation.metadata))
+            case DeleteThread():
+                opened = await self.open(caller, "delete", operation.agent, operation.thread_id)
+                await opened.thread.hold()  # the thread may have a run in another process
+                await opened.thread.delete()
+                return Deleted()
 
-    def names(self) -> str:
-        """A sentence that names the agents; nothing where users are distinguished: `listed` says who sees which."""
-        return "" if self.users.are_known else f" The agents are: {', '.join(self.agents)}."
+    async def open(
+        self, caller: Caller, action: Action, agent: str, thread_id: str, run_id: str | None = None
+    ) -> Opened:
+        """The thread for an action of this user. Nothing else gives one: no thread is read, run or changed without it.
 
-    def agent(self, name: str) -> Agent:
-        """The agent of this name; raises `Refusal` (404)."""
-        if name not in self.agents:
-            raise Refusal(HTTPStatus.NOT_FOUND, "unknown_agent", f"There is no such agent.{self.names()}")
-        return self.agents[name]
+        Raises `Refusal` where the user may not do this, and `InvalidThreadIdError`. Whether the thread matches the
+        user's filter is found where it is read."""
+        served = self._agent(agent)
+        label_request(caller.request, agent, thread_id, run_id)
+        checked_thread_id(thread_id, in_url=served.backend.ids_in_url)
+        source = await self._source_for(caller, action, agent, thread_id, run_id)
+        return Opened(agent, served, OpenThread(source, thread_id))
 
-    def named(self, wanted: str | None) -> str:
-        """The name of the agent that a request means; None and `default` are the only one. Raises `Refusal`."""
-        only = self.only
-        if only is not None and wanted in (None, DEFAULT):
-            return only
-        if wanted is None:
-            message = f"Expected ?agent= and the name of one.{self.names()}"
-            raise Refusal(HTTPStatus.BAD_REQUEST, "agent_expected", message)
-        self.agent(wanted)
-        return wanted
-
-    async def admit(
-        self, request: Request, action: Action, name: str, thread_id: str, run_id: str | None = None
-    ) -> tuple[Agent, Backend]:
-        """The agent, and its source for this request, if the user may do this with this thread. Raises `Refusal`.
-        Whether the thread matches the user's filter is found where it is read."""
-        agent = self.agent(name)
-        label_request(request, name, thread_id, run_id)
-        checked_thread_id(thread_id, in_url=agent.backend.ids_in_url)
-        return agent, await self._source_for(request, action, agent, name, thread_id, run_id)
-
-    async def listing(self, request: Request, name: str) -> Backend:
-        """The source of an agent for a request of its threads: it has those that the user may list. Raises
-        `Refusal`."""
-        label_request(request, name)
-        self.users.check_token(request)
-        return await self._source_for(request, "list", self.agent(name), name)
-
-    async def _source_for(
-        self,
-        request: Request,
-        action: Action,
-        agent: Agent,
-        name: str,
-        thread_id: str | None = None,
-        run_id: str | None = None,
-    ) -> Backend:
-        grant = await self.users.authorize(request, action, name, thread_id)
+    async def _run(self, operation: Run, caller: Caller) -> Stream:
         try:
-            return agent.source_for(user_of(request), grant, self.users.headers_of(request))
-        except ValueError as error:
-            label = log_context(name, thread_id, run_id)
-            _log.error("authorize returned an invalid filter, and %r is refused: %s (%s).", action, error, label)
-            raise forbidden() from None
+            return await self._begun(operation, caller)
+        except Exception as error:
+            refusal = refusal_of(error)
+            shows = operation.shows_refusals and answers(operation.input)
+            if refusal is None or refusal.status in _KEPT_OUT or not shows:
+                raise
+            log_refusal(error, caller.request)
+            why = agui.run_error(refusal.message, refusal.code)
+        opened = await self.open(caller, "read", operation.agent, operation.thread_id)
+        with ExitStack() as taken:
+            taken.enter_context(self.capacity.reader(caller.identity))
+            batches = answered(unbegun(why, self._connected(opened)), operation.input, partial(self._connected, opened))
+            return self._stream(opened, batches, None, taken.pop_all(), has_offsets=False)
 
-    async def listed(self, request: Request) -> dict[str, Agent]:
-        """The agents that the user may list, by name; raises `Refusal` (403) if there is none."""
+    async def _begun(self, operation: Run, caller: Caller) -> Stream:
+        given = operation.input
+        opened = await self.open(caller, "run", operation.agent, operation.thread_id, given.run_id)
+        source, version = opened.source, given.protocol_version
+        checked_run_id(given.run_id, in_url=source.ids_in_url)
+        with ExitStack() as taken:
+            taken.enter_context(self.capacity.reader(caller.identity))
+            start = taken.enter_context(ExitStack())
+            start.enter_context(self.capacity.run(caller.identity, source, opened.thread.id))
+            options = await opened.options(version)
+            if operation.is_direct:
+                options = direct_options(options)
+            intake = await opened.agent.intake_for(caller.request)
+            await opened.thread.hold(given.run_id)
+            batches = await opened.thread.run(
+                given, options=options, intake=intake, past_errors=operation.past_errors, queue=self.limits.queue
+            )
+            if source.runs is not None:
+                start.close()  # `Runs` counts it from here on
+            is_answer = answers(given)
+            if is_answer:
+                batches = answered(batches, given, partial(self._connected, opened))
+            return self._stream(opened, batches, version, taken.pop_all(), has_offsets=not is_answer)
+
+    async def _decline(self, operation: Decline, caller: Caller) -> Declined:
+        given = operation.input
+        opened = await self.open(caller, "run", operation.agent, operation.thread_id)
+        started = agui.run_started(opened.thread.id, given.run_id, given.protocol_version)
+        return Declined([started, agui.run_finished(opened.thread.id, given.run_id, {"type": "success"})])
+
+    async def _connect(self, operation: Connect, caller: Caller) -> Stream:
+        opened = await self.open(caller, "read", operation.agent, operation.thread_id)
+        with ExitStack() as taken:
+            taken.enter_context(self.capacity.reader(caller.identity))
+            batches = await opened.thread.connect(
+                options=await opened.options(operation.version),
+                view=operation.view,
+                after=operation.after,
+                past_errors=operation.past_errors,
+            )
+            return self._stream(opened, batches, operation.version, taken.pop_all())
+
+    async def _watch(self, operation: Watch, caller: Caller) -> Stream:
+        opened = await self.open(caller, "read", operation.agent, operation.thread_id)
+        with ExitStack() as taken:
+            taken.enter_context(self.capacity.reader(caller.identity))
+            options = await opened.options(PROTOCOL_VERSION)
+            batches = opened.thread.watch(options=options, after=operation.after)
+            if operation.only_boundaries:
+                batches = boundaries(batches)
+            return self._stream(opened, batches, PROTOCOL_VERSION, taken.pop_all(), stays=True)
+
+    async def _stop(self, operation: Stop, caller: Caller) -> Stopped:
+        """A synchronous function cannot be interrupted, but the run's readers have its end at once."""
+        opened = await self.open(caller, "stop", operation.agent, operation.thread_id, operation.run_id)
+        await opened.thread.hold(operation.run_id)  # a run of another process could not be found
+        try:
+            return Stopped(await opened.thread.stop(operation.run_id, wait=self.limits.stop_timeout))
+        except RunNotFoundError:
+            return Stopped(None)
+
+    async def _state(self, operation: ReadState, caller: Caller) -> ThreadState:
+        opened = await self.open(caller, "read", operation.agent, operation.thread_id)
+        state = await opened.thread.state(await opened.options(PROTOCOL_VERSION))
+        if state is None:
+            raise ThreadNotFoundError
+        return state
+
+    async def _page(self, operation: ListThreads, caller: Caller) -> ThreadPage:
+        """A page of the threads that the user may list."""
+        label_request(caller.request, operation.agent)
+        self.users.check_token(caller)
+        threads = (await self._source_for(caller, "list", operation.agent)).threads
+        listed, cursor = list[ThreadInfo](), operation.cursor
+        try:
+            for _ in range(_PAGES):
+                page = await threads.search(status=operation.status, limit=operation.limit - len(listed), after=cursor)
+                listed += [info for info in page.threads if operation.archived or not info.is_archived]
+                cursor = page.next
+                if cursor is None or len(listed) == operation.limit:
+                    break
+        except ValueError:
+            message = "cursor: expected the nextCursor of the page before."
+            raise Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_input", message) from None
+        return ThreadPage(listed, cursor)
+
+    async def _listed(self, caller: Caller) -> AgentList:
+        """The agents that the user may list; raises `Refusal` (403) if there is none."""
         found = {}
         for name, agent in self.agents.items():
             try:
-                await self.users.authorize(request, "list", name, None)
+                await self.users.authorize(caller, "list", name, None)
             except Exception as error:
                 refusal = refusal_of(error)
                 if refusal is None or refusal.status != HTTPStatus.FORBIDDEN:
@@ -159,93 +294,22 @@ class Service:
                 found[name] = agent
         if not found:
             raise forbidden()
-        return found
+        return AgentList(found, self.names.only, self.users.may_manage(caller), self.has_sockets)
 
-    async def run(
-        self,
-        request: Request,
-        name: str,
-        given: RunAgentInput,
-        *,
-        past_errors: PastErrors = "error",
-        adapt: Adapt | None = None,
-        is_direct: bool = False,
-    ) -> Response:
-        """Starts the run of an input, and streams it. It continues when its client leaves, as the agent's
-        intake says, also if that is before it has started. `is_direct`: the client is known to
-        read the stream itself."""
-        agent, source = await self.admit(request, "run", name, given.thread_id, given.run_id)
-        checked_run_id(given.run_id, in_url=source.ids_in_url)
-        with ExitStack() as taken:
-            taken.enter_context(self.capacity.reader(identity_of(user_of(request))))
-            start = taken.enter_context(ExitStack())
-            start.enter_context(self.capacity.run(identity_of(user_of(request)), source, given.thread_id))
-            options = await agent.options_for(source, given.protocol_version)
-            if is_direct:
-                options = direct_options(options)
-            intake = await agent.intake_for(request)
-            await source.hold_threads(given.thread_id, given.run_id)
-            batches = await source.submit(
-                given, options=options, intake=intake, past_errors=past_errors, queue=self.limits.queue
-            )
-            if source.runs is not None:
-                start.close()  # `Runs` counts it from here on
-            thread_id, version = given.thread_id, given.protocol_version
-            return self._stream(request, batches, agent, source, name, thread_id, version, taken.pop_all(), adapt)
+    def _agent(self, name: str) -> Agent:
+        """The agent of this name; raises `Refusal` (404)."""
+        return self.agents[self.names.checked(name)]
 
-    async def connect(
-        self,
-        request: Request,
-        name: str,
-        thread_id: str,
-        *,
-        view: ClientView | None = None,
-        version: str | None = PROTOCOL_VERSION,
-        run_id: str | None = None,
-        past_errors: PastErrors = "error",
-        adapt: Adapt | None = None,
-        refuses: bool = True,
-    ) -> Response:
-        """Streams the thread and what runs on it, to its end. `view`: the client's messages and state. `refuses`:
-        whether an unreadable thread is refused with an HTTP status; if not, the stream has the `RUN_ERROR`."""
-        agent, source = await self.admit(request, "read", name, thread_id, run_id)
-        with ExitStack() as taken:
-            taken.enter_context(self.capacity.reader(identity_of(user_of(request))))
-            options = await agent.options_for(source, version)
-            how: dict[str, Any] = {"run_id": run_id, "options": options, "view": view, "past_errors": past_errors}
-            how["after"] = None if adapt is not None else _after(request)
-            batches = (
-                await open_thread(source, thread_id, **how) if refuses else connect_batches(source, thread_id, **how)
-            )
-            return self._stream(request, batches, agent, source, name, thread_id, version, taken.pop_all(), adapt)
-
-    async def watch(self, request: Request, name: str, thread_id: str, *, only_boundaries: bool = False) -> Response:
-        """Streams the thread, and from then on every run of it, for as long as the client stays. `only_boundaries`: the
-        starts and ends of its runs, and nothing in between."""
-        agent, source = await self.admit(request, "read", name, thread_id)
-        with ExitStack() as taken:
-            taken.enter_context(self.capacity.reader(identity_of(user_of(request))))
-            version = PROTOCOL_VERSION
-            options = await agent.options_for(source, version)
-            batches = watch_batches(source, thread_id, options=options, after=_after(request))
-            if only_boundaries:
-                batches = boundaries(batches)
-            return self._stream(request, batches, agent, source, name, thread_id, version, taken.pop_all(), stays=True)
-
-    async def thread(self, request: Request, name: str, thread_id: str) -> ThreadState | None:
-        """A thread as a client has it that connects; None for a thread that is unknown."""
-        agent, source = await self.admit(request, "read", name, thread_id)
-        return await source.thread(thread_id, await agent.options_for(source, PROTOCOL_VERSION))
-
-    async def stop(self, request: Request, name: str, thread_id: str, run_id: str | None = None) -> Response:
-        """Stops a run, or the thread's active run. 202 if it has not stopped in time: a synchronous function cannot be
-        interrupted, but the run's readers have its end."""
-        _, source = await self.admit(request, "stop", name, thread_id, run_id)
-        await source.hold_threads(thread_id, run_id)  # a run of another process could not be found
+    async def _source_for(
+        self, caller: Caller, action: Action, name: str, thread_id: str | None = None, run_id: str | None = None
+    ) -> Backend:
+        grant = await self.users.authorize(caller, action, name, thread_id)
         try:
-            return stop_response(await source.cancel(thread_id, run_id, wait=self.limits.stop_timeout))
-        except RunNotFoundError:
-            return stop_response(None)
+            return self._agent(name).source_for(caller.user, grant, self.users.headers_of(caller))
+        except ValueError as error:
+            label = log_context(name, thread_id, run_id)
+            _log.error("authorize returned an invalid filter, and %r is refused: %s (%s).", action, error, label)
+            raise forbidden() from None
 
     async def hold_threads(self) -> None:
         """Makes this process the one that runs on the threads of its agents. If another process has those of an agent,
@@ -261,13 +325,12 @@ class Service:
         for source in self.locals:
             await source.release_threads()
 
-    async def _connected(self, agent: Agent, source: Backend, thread_id: str, version: str | None) -> Batches:
-        """The thread of a request that was admitted, past failures as custom events."""
-        options = await agent.options_for(source, version)
-        state = connect_batches(source, thread_id, options=options, past_errors="custom")
-        async with aclosing(state) as batches:
-            async for batch in batches:
-                yield batch
+    @relaying
+    async def _connected(self, opened: Opened) -> Relayed:
+        """The thread for a client that declares no protocol version, past failures as custom events."""
+        options = await opened.options(None)
+        begin = partial(opened.thread.connect, options=options, past_errors="custom")
+        yield with_errors(begin, options, partial(log_context, opened.name, opened.thread.id))
 
     def _begin_to_end(self) -> None:
         """When the server begins to stop, runs and queued inputs that are read elsewhere need no readers here any more.
@@ -280,35 +343,21 @@ class Service:
 
     def _stream(
         self,
-        request: Request,
+        opened: Opened,
         batches: Batches,
-        agent: Agent,
-        source: Backend,
-        name: str,
-        thread_id: str,
         version: str | None,
         taken: AbstractContextManager[Any],
-        adapt: Adapt | None = None,
         *,
         stays: bool = False,
-    ) -> EventStream:
-        if adapt is not None:
-            batches = adapt(batches, partial(self._connected, agent, source, thread_id, version))
-        return EventStream(
-            batches,
-            self.closing,
+        has_offsets: bool = True,
+    ) -> Stream:
+        return Stream(
+            batches=batches,
             version=version,
-            heartbeat=self._heartbeat,
-            message=_CONTINUES if source.outlives_server else _ENDS_HERE,
             taken=taken,
-            send_timeout=self.limits.send_timeout,
-            agent=name,
-            thread_id=thread_id,
-            wire=wire_of(request, has_ids=adapt is None),
+            farewell=_CONTINUES if opened.source.outlives_server else _ENDS_HERE,
+            agent=opened.name,
+            thread_id=opened.thread.id,
             stays=stays,
+            has_offsets=has_offsets,
         )
-
-
-def _after(request: Request) -> Offset | None:
-    """Where the client of a request was, if it comes back."""
-    return offset_of(request.headers.get(LAST_EVENT_ID))

@@ -17,6 +17,7 @@ LAYERS = (
     ("submission",),
     ("local", "platform"),
     ("backend",),
+    ("open_thread",),
     ("api",),
     ("__init__",),
     ("serve", "acp"),

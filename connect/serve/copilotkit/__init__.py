@@ -1,2 +1,17 @@
-"""CopilotKit's routes: what its client requests (`routes`), the agents as `/info` shows them (`info`), and ends of runs
-after which it can continue (`endings`)."""
+"""What CopilotKit's client requests: runs and agents (`runs`, `info`), and threads (`threads`)."""
+
+from collections.abc import Iterator
+
+from ..agents import AgentNames
+from ..protocol import Endpoint
+from .runs import endpoints as endpoints_of_runs
+from .threads import endpoints as endpoints_of_threads
+
+
+def endpoints(agents: AgentNames) -> Iterator[Endpoint]:
+    """All of them."""
+    yield from endpoints_of_runs()
+    yield from endpoints_of_threads()
+
+
+__all__ = ["endpoints"]

@@ -1,4 +1,5 @@
-"""The inspector: a page that shows the threads of the served agents. Here: the routes of its files, and their headers.
+"""The inspector: a page that shows the threads of the served agents. Here: what answers the requests for its files
+(`pages`), and their headers.
 
 The files in `built/` are made from `clients/inspector` by `npm run build` there. They contain no data, so every client
 may load them. The page gets its data from the routes that every client uses, which authenticate its user.
@@ -17,11 +18,9 @@ from typing import Final, NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from ..errors import Refusal
-from ..routing import Endpoint, routes
-from ..service import Service
+from ..routing import Handler
 
 PAGE: Final = "index.html"
 """The file that `GET /` answers."""
@@ -71,7 +70,7 @@ def built() -> Mapping[str, _File]:
     return found
 
 
-def page_endpoint() -> Endpoint:
+def _page_endpoint() -> Handler:
     """What answers `GET /`. Raises `KeyError` where the package is installed without its files."""
     page = built()[PAGE]
 
@@ -85,15 +84,13 @@ def page_endpoint() -> Endpoint:
     return inspect
 
 
-def file_routes(service: Service) -> list[Route]:
-    """The routes of the page's script and style, without authentication."""
-    found: list[Route] = []
-    for name in sorted(built().keys() - {PAGE}):
-        found += routes(service, f"/inspector/{name}", is_open=("GET",), GET=_endpoint(built()[name]))
-    return found
+def pages() -> dict[str, Handler]:
+    """By path, what answers the requests for the page, its script and its style."""
+    files = {f"/inspector/{name}": _endpoint(built()[name]) for name in sorted(built().keys() - {PAGE})}
+    return {**files, "/": _page_endpoint()}
 
 
-def _endpoint(file: _File) -> Endpoint:
+def _endpoint(file: _File) -> Handler:
     async def answer(request: Request) -> Response:
         if request.url.path.endswith("/"):
             raise Refusal(HTTPStatus.NOT_FOUND, "not_found", "There is nothing here.")

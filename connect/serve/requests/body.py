@@ -47,9 +47,14 @@ async def read(request: Request, bodies: Bodies) -> Any:
     if not raw:
         return None
     found = loaded(raw, bodies.limits)
-    if await off_loop(_is_deeper, size_of(found), found, bodies.limits.depth):
-        raise _invalid(f"The body's JSON is nested deeper than {bodies.limits.depth} levels.")
+    await off_loop(check_depth, size_of(found), found, bodies.limits)
     return found
+
+
+def check_depth(found: Any, limits: Limits) -> None:
+    """Raises `Refusal` for JSON that is nested deeper than `Limits.depth`."""
+    if _is_deeper(found, limits.depth):
+        raise _invalid(f"The body's JSON is nested deeper than {limits.depth} levels.")
 
 
 def loaded(raw: bytes | bytearray | str, limits: Limits) -> Any:
@@ -74,13 +79,9 @@ def loaded(raw: bytes | bytearray | str, limits: Limits) -> Any:
         raise Refusal(HTTPStatus.BAD_REQUEST, INVALID_JSON, message) from None
 
 
-async def checked_input(found: Any, limits: Limits, agent: str, *, is_run: bool = True) -> RunAgentInput:
+def input_of(found: Any, limits: Limits, agent: str, *, is_run: bool = True) -> RunAgentInput:
     """The input that a body is, read as in `inputs.unknown`; raises `Refusal`, which names the field that is none, and
     what it should be. `agent`: for the log. `is_run`: whether it is to be run."""
-    return await off_loop(_checked_input, size_of(found), found, limits, agent, is_run)
-
-
-def _checked_input(found: Any, limits: Limits, agent: str, is_run: bool) -> RunAgentInput:
     messages = found.get("messages") if isinstance(found, dict) else None
     size = len(messages) if isinstance(messages, list) else 0
     if size > limits.messages:

@@ -17,7 +17,7 @@ from typing import Any, Final, Literal
 from starlette.authentication import BaseUser
 from starlette.requests import Request
 
-from ...access import Grant
+from ...access import Grant, identity_of
 from ...errors import log_context
 from ..errors import CLOSE, Refusal
 from .token import HEADER, Token
@@ -55,6 +55,16 @@ _TOKEN_EXPECTED: Final = (
 _log = logging.getLogger(__name__)
 
 
+class Caller:
+    """Who makes a request, once `Users.authenticate` has let it in: `user`, with its `identity` (see `access`)."""
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        """The request, or the handshake of a WebSocket, for hooks that read its headers."""
+        self.user = user_of(request)
+        self.identity = identity_of(self.user)
+
+
 class Users:
     """The hooks of one app, and its token, which decides where there is no `authorize`."""
 
@@ -81,13 +91,13 @@ class Users:
             )
         request.state.user = user
 
-    async def authorize(self, request: Request, action: Action, agent: str, thread_id: str | None) -> Grant:
+    async def authorize(self, caller: Caller, action: Action, agent: str, thread_id: str | None) -> Grant:
         """The filter for the threads with which the user may do this; raises `Refusal` (403) if with none."""
         if self._authorize is None:
             if action in ("update", "delete"):
-                self.check_token(request)
+                self.check_token(caller)
             return Grant({})
-        allowed: object = self._authorize(user_of(request), action, agent, thread_id)
+        allowed: object = self._authorize(caller.user, action, agent, thread_id)
         if inspect.isawaitable(allowed):
             allowed = await allowed
         if isinstance(allowed, Grant):
@@ -105,23 +115,23 @@ class Users:
             )
         raise forbidden()
 
-    def may_manage(self, request: Request) -> bool:
-        """Whether a request may list, change and delete threads, as far as that is known before `authorize`."""
-        return self._authorize is not None or self._has_token(request)
+    def may_manage(self, caller: Caller) -> bool:
+        """Whether a caller may list, change and delete threads, as far as that is known before `authorize`."""
+        return self._authorize is not None or self._has_token(caller.request)
 
-    def check_token(self, request: Request) -> None:
+    def check_token(self, caller: Caller) -> None:
         """Raises `Refusal` (403) for a request without the app's token, where no `authorize` says who may see which
         thread: whoever knows a thread's id may use it, and only the token lets a client list, change and delete."""
-        if self.may_manage(request):
+        if self.may_manage(caller):
             return
         if self._token is None:
             raise Refusal(HTTPStatus.FORBIDDEN, "forbidden", _NO_TOKEN)
         raise Refusal(HTTPStatus.FORBIDDEN, "token_expected", _TOKEN_EXPECTED)
 
-    def headers_of(self, request: Request) -> Sequence[tuple[bytes, bytes]]:
+    def headers_of(self, caller: Caller) -> Sequence[tuple[bytes, bytes]]:
         """The headers of a request that may be sent on: without the app's token, which is for this app alone."""
-        headers = request.headers.raw
-        if not self._has_token(request):
+        headers = caller.request.headers.raw
+        if not self._has_token(caller.request):
             return headers
         return [(name, value) for name, value in headers if name.lower() != HEADER.encode()]
 

@@ -1,4 +1,4 @@
-"""What one reader is sent, message by message: `Sender`. Which messages those are is decided in `stream`.
+"""What one reader is sent over HTTP, message by message: `Sender`. Which bytes those are is decided in `transmission`.
 
 - When nothing was sent for `heartbeat` seconds, a comment is, so that no proxy closes the connection.
 - A reader that does not take a message within `timeout` seconds gets no more: that is a `failure`.
@@ -13,23 +13,33 @@ import math
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from starlette.types import Message, Send
+from starlette.types import Message, Receive, Send
 
-from .connection import PIECE
+from .connection import PIECE, Connection
 
 
 class NotReadError(Exception):
-    """The reader did not take in time what it was sent."""
+    """The reader did not take within `seconds` what it was sent."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"nothing was taken within {seconds:g} seconds")
+        self.seconds = seconds
 
 
 class Sender:
-    """Sends to one reader, in a running event loop. `heartbeat`: None sends no comments. `comment`: their bytes."""
+    """Sends a response to one reader, in a running event loop: the `Sink` of an HTTP request. `start`: the message that
+    begins the response. `heartbeat`: None sends no comments. `comment`: their bytes."""
 
     _timer: asyncio.TimerHandle
     _at_failure: Callable[[], None]
 
-    def __init__(self, send: Send, heartbeat: float | None, timeout: float, comment: bytes) -> None:
+    def __init__(
+        self, receive: Receive, send: Send, start: Message, heartbeat: float | None, timeout: float, comment: bytes
+    ) -> None:
+        self._receive = receive
         self._send = send
+        self._start = start
+        self._connection = Connection(receive)
         self._heartbeat = math.inf if heartbeat is None else heartbeat
         self._timeout = timeout
         self._bytes = comment
@@ -45,19 +55,33 @@ class Sender:
         self.failure: Exception | None = None
         """Why nothing more can be sent, where no call of `send` raises it."""
 
-    async def send(self, message: Message) -> None:
-        """Sends a message; returns when the server has taken it. Raises what the server raises."""
-        if self._comment is not None:
-            await self._comment
-        await self._put(message)
+    async def begin(self) -> None:
+        """Begins the response."""
+        await self._send_message(self._start)
 
-    async def send_body(self, body: bytes, *, more: bool = True) -> None:
-        """Sends a part of the body, in pieces. `more`: whether it is not the last."""
+    async def send(self, body: bytes, *, more: bool = True) -> None:
+        """Sends a part of the body, in pieces. `more`: whether it is not the last. Returns when the server has taken
+        it; raises what the server raises."""
         last = max(0, len(body) - 1) // PIECE * PIECE
         for start in range(0, last, PIECE):
-            await self.send({"type": "http.response.body", "body": body[start : start + PIECE], "more_body": True})
-        await self.send({"type": "http.response.body", "body": body[last:], "more_body": more})
+            await self._send_message(
+                {"type": "http.response.body", "body": body[start : start + PIECE], "more_body": True}
+            )
+        await self._send_message({"type": "http.response.body", "body": body[last:], "more_body": more})
         self.is_over = not more
+
+    async def end(self) -> None:
+        """Ends the response."""
+        await self.send(b"", more=False)
+
+    async def left(self) -> None:
+        """Returns when the reader has left."""
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+
+    async def drop(self) -> None:
+        """Drops the connection, where that is possible."""
+        await self._connection.dropped()
 
     @asynccontextmanager
     async def watched(self, at_failure: Callable[[], None]) -> AsyncIterator[None]:
@@ -78,7 +102,7 @@ class Sender:
         now = self._loop.time()
         due = self._since + (self._timeout if self.is_sending else self._heartbeat)
         if due <= now and self.is_sending:
-            self._fail(NotReadError())
+            self._fail(NotReadError(self._timeout))
             return
         if due <= now:
             self._comment = self._loop.create_task(self._send_comment())
@@ -93,6 +117,11 @@ class Sender:
             self._fail(error)
         finally:
             self._comment = None
+
+    async def _send_message(self, message: Message) -> None:
+        if self._comment is not None:
+            await self._comment
+        await self._put(message)
 
     async def _put(self, message: Message) -> None:
         self.is_sending, self._since = True, self._loop.time()

@@ -19,7 +19,9 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Final
 
-from ..errors import shutting_down
+from starlette.requests import Request
+
+from ..errors import Refusal, logged_refusal, shutting_down
 
 STOP: Final = 2.0
 """Seconds that runs have to stop when `grace` and `drain` are over, and then again the store to close."""
@@ -31,6 +33,16 @@ class StreamInterrupted(Exception):  # noqa: N818 - nothing went wrong
     def __init__(self, *, by_server: bool) -> None:
         super().__init__()
         self.by_server = by_server
+
+
+def refusal_to(error: BaseException, request: Request, closing: Closing) -> Refusal:
+    """The refusal of a request that raised this, which is logged; also of one that the end of the server has ended.
+    Raises a cancellation that has another reason: at its end a server would log its own as an error."""
+    if isinstance(error, StreamInterrupted) or (isinstance(error, asyncio.CancelledError) and closing.has_begun):
+        error = shutting_down()
+    if not isinstance(error, Exception):
+        raise error
+    return logged_refusal(error, request)
 
 
 class Opened:

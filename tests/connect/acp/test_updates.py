@@ -7,8 +7,9 @@ import pytest
 from langgraph_agui.connect import start
 from langgraph_agui.connect.acp.mapping.calls import absolute_in
 from langgraph_agui.connect.acp.mapping.updates import Updates
-from langgraph_agui.connect.backend import backend_of, open_thread
+from langgraph_agui.connect.backend import backend_of
 from langgraph_agui.connect.events.readers import Reader
+from langgraph_agui.connect.open_thread import OpenThread
 from langgraph_agui.translator import Options
 
 from fixtures import FIXTURES
@@ -37,7 +38,7 @@ async def live_events(conversation: Conversation) -> AsyncIterator[dict[str, Any
 
 
 async def loaded_events(conversation: Conversation) -> AsyncIterator[dict[str, Any]]:
-    async for batch in await open_thread(backend_of(conversation.graph), THREAD):
+    async for batch in await OpenThread(backend_of(conversation.graph), THREAD).connect():
         for each in batch:
             yield each.event
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from ag_ui.core import BaseEvent, StateSnapshotEvent
 from langgraph_agui.connect.events.encoded import Batch, to_batch
-from langgraph_agui.connect.events.streams import frames, models
+from langgraph_agui.connect.events.streams import Sse, frames, models
 from langgraph_agui.translator import encode
 from starlette.responses import StreamingResponse
 
@@ -68,7 +68,7 @@ class Source:
 
 
 async def wire(source: Source, version: str | None = "1.0", heartbeat: float | None = None) -> list[bytes]:
-    return [each async for each in frames(source.batches(), version, heartbeat, place)]
+    return [each async for each in frames(source.batches(), Sse(version), heartbeat, place)]
 
 
 async def told(source: Source, version: str | None = "1.0") -> list[Event]:
@@ -100,7 +100,7 @@ async def test_each_is_told_in_the_words_of_its_protocol_version(version: str | 
 
 async def test_silence_is_told_as_a_comment_and_nothing_is_lost() -> None:
     source = Source([STARTED], [FINISHED])
-    stream = frames(source.batches(), "1.0", SOON, place)
+    stream = frames(source.batches(), Sse("1.0"), SOON, place)
     silent = [await anext(stream) for _ in range(2)]
     source.free()
     rest = [each async for each in stream if each != HEARTBEAT]
@@ -110,7 +110,7 @@ async def test_silence_is_told_as_a_comment_and_nothing_is_lost() -> None:
 async def test_silence_between_two_events_is_told() -> None:
     source = Source([STARTED], [FINISHED])
     source.go.release()
-    stream = frames(source.batches(), "1.0", SOON, place)
+    stream = frames(source.batches(), Sse("1.0"), SOON, place)
     while await anext(stream) != encode(STARTED):
         pass
     assert await anext(stream) == HEARTBEAT
@@ -160,7 +160,7 @@ async def test_after_a_runs_end_an_error_is_only_logged(
 
 
 async def test_a_source_that_can_not_be_closed_is_only_logged(caplog: pytest.LogCaptureFixture) -> None:
-    stream = frames(Source([STARTED], refuses=True).free().batches(), "1.0", None, place)
+    stream = frames(Source([STARTED], refuses=True).free().batches(), Sse("1.0"), None, place)
     await anext(stream)
     await stream.aclose()
     assert [record.levelno for record in caplog.records] == [logging.ERROR]
@@ -170,8 +170,8 @@ async def test_a_source_that_can_not_be_closed_is_only_logged(caplog: pytest.Log
 async def streams(source: Source) -> list[AsyncIterator[BaseEvent] | AsyncIterator[bytes]]:
     return [
         models(source.batches(), "1.0", place),
-        frames(source.batches(), "1.0", None, place),
-        frames(source.batches(), "1.0", 10, place),
+        frames(source.batches(), Sse("1.0"), None, place),
+        frames(source.batches(), Sse("1.0"), 10, place),
     ]
 
 
@@ -225,7 +225,7 @@ async def test_a_page_that_goes_away_closes_it_too(spec: str) -> None:
         if message.get("body"):
             gone.set()
 
-    response = StreamingResponse(frames(source.batches(), "1.0", SOON, place), media_type="text/event-stream")
+    response = StreamingResponse(frames(source.batches(), Sse("1.0"), SOON, place), media_type="text/event-stream")
     scope = {"type": "http", "asgi": {"spec_version": spec}, "headers": []}
     sent = await asyncio.gather(response(scope, receive, send), return_exceptions=True)
     assert [type(each).__name__ for each in sent] == ["NoneType" if spec == "2.0" else "ClientDisconnect"]
@@ -242,7 +242,7 @@ async def test_a_client_without_a_version_gets_no_subagents() -> None:
     ]
     batches: Sequence[list[Event]] = ([STARTED], subagent, [*subagent, STATE], [FINISHED])
     wanted: list[Event] = [STARTED, STATE, FINISHED]
-    assert [frame async for frame in frames(Source(*batches).free().batches(), None, None, place)] == [
+    assert [frame async for frame in frames(Source(*batches).free().batches(), Sse(None), None, place)] == [
         encode(event) for event in wanted
     ]
     found = [event async for event in models(Source(*batches).free().batches(), None, place)]

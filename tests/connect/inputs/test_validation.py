@@ -14,8 +14,10 @@ from langgraph_agui.connect.inputs.request import RunRequest
 from langgraph_agui.connect.inputs.thread_state import ThreadState
 from langgraph_agui.connect.inputs.validation import validated
 from langgraph_agui.connect.serve import Limits
+from langgraph_agui.connect.serve.agents import AgentNames
 from langgraph_agui.connect.serve.errors import Refusal
-from langgraph_agui.connect.serve.requests.body import checked_input
+from langgraph_agui.connect.serve.protocol import Call, parsed
+from langgraph_agui.connect.serve.requests.body import input_of
 from langgraph_agui.translator import Options
 from pydantic import ValidationError
 
@@ -74,6 +76,12 @@ def test_the_errors_of_a_large_input_are_looked_for_until_there_are_a_few() -> N
             validated(odd_body)
 
 
+async def checked_input(body: Any) -> RunAgentInput:
+    """The input of a request, as an endpoint parses it."""
+    call = Call(AgentNames(("chat",), are_shown=True), Limits(), {}, {}, {}, body)
+    return await parsed(lambda call: input_of(call.body, call.limits, "chat"), call)
+
+
 async def turns_during(work: Awaitable[Any]) -> int:
     """How often the event loop gets to something else before this is done."""
     turns = 0
@@ -106,8 +114,8 @@ LARGE: dict[str, dict[str, Any]] = {
 async def test_the_event_loop_continues_while_a_large_input_is_validated_and_planned(kind: str) -> None:
     """However few its messages are."""
     body = {"threadId": "t", "runId": "r", "messages": [], **LARGE[kind]}
-    assert await turns_during(checked_input(body, Limits(), "chat")) > 0
-    given = await checked_input(body, Limits(), "chat")
+    assert await turns_during(checked_input(body)) > 0
+    given = await checked_input(body)
     assert await turns_during(RunRequest.of(given, Options(), Intake(), "error")) > 0
     request = await RunRequest.of(given, Options(), Intake(), "error")
 
@@ -120,6 +128,6 @@ async def test_the_event_loop_continues_while_a_large_input_is_validated_and_pla
 
 async def test_a_small_input_needs_no_thread() -> None:
     body = {"threadId": "t", "runId": "r", "messages": [{"id": "u", "role": "user", "content": "hi" * 100_000}]}
-    assert await turns_during(checked_input(body, Limits(), "chat")) == 0
+    assert await turns_during(checked_input(body)) == 0
     with pytest.raises(Refusal):
-        await checked_input([], Limits(), "chat")
+        await checked_input([])

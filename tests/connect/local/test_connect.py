@@ -9,7 +9,6 @@ import pytest
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
-from langgraph_agui.connect.backend import connect_batches
 from langgraph_agui.connect.local.backend import Local
 from langgraph_agui.connect.local.run.runs import Runs
 from langgraph_agui.connect.testing import Pause
@@ -19,7 +18,7 @@ from fixtures import FIXTURES
 from fixtures.run import Conversation
 from tests.support.clients.agui_client import VERSIONS, AguiClient, protocol
 from tests.support.clients.listening import Listener, held, turns
-from tests.support.clients.locally import connected, inner_values, played, state_of
+from tests.support.clients.locally import connect_batches, connected, inner_values, played, state_of
 from tests.support.streams.paced import HELLO, asking, on, quick, speaking, waiting
 from tests.support.sweeps import one_each
 

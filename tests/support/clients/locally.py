@@ -1,15 +1,17 @@
 """Connecting to a thread of a local graph, and what a real client holds then. Never here: tests."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from langgraph.types import StateSnapshot
-from langgraph_agui.connect.backend import connect_batches
+from langgraph_agui.connect.events.encoded import Batches
 from langgraph_agui.connect.local.backend import Local
 from langgraph_agui.connect.local.run.run import Run
 from langgraph_agui.connect.local.run.runs import Runs
 from langgraph_agui.connect.local.store.memory_store import MemoryRunStore
-from langgraph_agui.translator import ClientView
+from langgraph_agui.connect.open_thread import OpenThread, with_errors
+from langgraph_agui.translator import ClientView, Options
 
 from tests.support.clients.agui_client import VERSIONS, AguiClient, Answer, protocol
 from tests.support.clients.listening import Listener
@@ -20,6 +22,12 @@ class SharedStore(MemoryRunStore):
     """The run store of two apps in one event loop, which are to each other as two processes are."""
 
     is_shared = True
+
+
+def connect_batches(source: Local, thread_id: str, *, options: Options, **how: Any) -> Batches:
+    """A connection, whose errors are events."""
+    opened = partial(OpenThread(source, thread_id).connect, options=options, **how)
+    return with_errors(opened, options, lambda: thread_id)
 
 
 async def connected(

@@ -1,6 +1,6 @@
-"""The ends of runs in a form after which CopilotKit's client can continue. No I/O of its own.
+"""The ends of runs that answer interrupts, in a form after which older clients can continue. No I/O of its own.
 
-That client, and `@ag-ui/client` 0.0.59 in it, which declares no protocol version, were observed to do this:
+CopilotKit's client, and `@ag-ui/client` 0.0.59 in it, which declare no protocol version, were observed to do this:
 
 1. It keeps the interrupts that it answers until a `RUN_FINISHED` comes. An answer that ends in anything else leaves a
    chat that takes no message until the page is loaded again.
@@ -8,7 +8,7 @@ That client, and `@ag-ui/client` 0.0.59 in it, which declares no protocol versio
 3. It shows every `RUN_ERROR` as a failure, unless its code is `abort`; also the end of a run that was stopped in
    another tab, or in this one before it was loaded again.
 
-So for such a client:
+So for such a client (the first row for CopilotKit's alone, whose wire does it):
 
 | a run that | ends in |
 |---|---|
@@ -32,15 +32,12 @@ from typing import Any
 from ag_ui.core import RunAgentInput
 
 from ....translator import events as agui
-from ....translator import for_client_version
 from ...events.encoded import Batch, Batches, EncodedEvent, to_batch
+from ...events.relay import Relayed, relaying
 
 Event = dict[str, Any]
 Connected = Callable[[], Batches]
 """The events of a connection to the thread, with past failures as custom events."""
-
-ABORT = "abort"
-"""The code of an end that the client does not show as a failure."""
 
 
 def answers(given: RunAgentInput) -> bool:
@@ -48,47 +45,17 @@ def answers(given: RunAgentInput) -> bool:
     return given.protocol_version is None and bool(given.resume)
 
 
-async def readable(batches: Batches, connected: Connected, given: RunAgentInput) -> Batches:
-    """A run's batches, with ends that its client can continue after. `connected`: called after a bad
-    end."""
-    if given.protocol_version is not None:
-        adapted = batches
-    else:
-        adapted = _answered(batches, given, connected) if answers(given) else _stopped(batches)
-    async with aclosing(adapted) as emitted:
-        async for batch in emitted:
-            yield batch
+@relaying
+async def unbegun(why: Event, thread: Batches) -> Relayed:
+    """The events in place of a run that could not be begun: `why`, and then those of `thread`: its state and its active
+    run."""
+    yield to_batch([why])
+    yield thread
 
 
-async def unbegun(why: Event, thread: Batches, connected: Connected, given: RunAgentInput) -> Batches:
-    """The events in place of a run that was to answer interrupts and could not be begun: `why`, and then those of
-    `thread`: its state and its active run."""
-
-    async def emitted() -> Batches:
-        yield to_batch([why])
-        async with aclosing(thread) as batches:
-            async for batch in batches:
-                yield batch
-
-    async with aclosing(_answered(emitted(), given, connected)) as batches:
-        async for batch in batches:
-            yield batch
-
-
-async def _stopped(batches: Batches) -> Batches:
-    async with aclosing(batches) as emitted:
-        async for batch in emitted:
-            yield [_as_abort(each) for each in batch]
-
-
-def _as_abort(emitted: EncodedEvent) -> EncodedEvent:
-    if not _is_cancelled(emitted.event):
-        return emitted
-    return EncodedEvent({**(for_client_version(emitted.event, None) or {}), "code": ABORT})
-
-
-async def _answered(batches: Batches, given: RunAgentInput, connected: Connected) -> Batches:
-    """The batches, and a `RUN_FINISHED` that frees the client if they have none."""
+async def answered(batches: Batches, given: RunAgentInput, connected: Connected) -> Batches:
+    """The batches of a run that answers interrupts, and a `RUN_FINISHED` that frees the client if they have none.
+    `connected`: called after a bad end."""
     end = _End(given)
     async with aclosing(batches) as emitted:
         async for batch in emitted:
@@ -113,7 +80,7 @@ class _End:
     def note(self, emitted: EncodedEvent) -> EncodedEvent:
         """The event as it is emitted."""
         event = emitted.event
-        if _is_cancelled(event):
+        if is_cancelled(event):
             self.is_free = self.is_bad = True
             return EncodedEvent(agui.run_finished(self._thread_id, self.run_id, None, None, event.get("usage", ())))
         match event["type"]:
@@ -145,7 +112,7 @@ async def _pending(connected: Connected, run_id: str) -> Event | None:
     return None
 
 
-def _is_cancelled(event: Event) -> bool:
+def is_cancelled(event: Event) -> bool:
     """Whether a run was stopped, as the protocol has it or as older clients get it (`for_client_version`)."""
     if event["type"] == "RUN_ERROR":
         return bool(event.get("code") == "cancelled")

@@ -1,0 +1,171 @@
+"""One thread of a backend, opened by its id: `OpenThread`. Nothing else runs, reads, watches, stops, changes or deletes
+a thread, whether a route, an editor or a caller of the public functions wants it. A test reads the imports and the
+calls.
+
+What the backend's agent and user may not use (see `access`) does not exist for an open thread: it is empty to connect
+to, None to read, and refused to all that changes it.
+
+Where what goes wrong is an event, it is `RUN_ERROR`, after what is open is closed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from ag_ui.core import RunAgentInput
+
+from ..translator import ClientView, Options
+from .backend import Backend
+from .errors import AguiError, checked_run_id, checked_thread_id, failed, log_context, log_failure
+from .events.encoded import Batch, Batches, to_batch
+from .events.readers import Offset, Reader, direct_options
+from .events.relay import Relayed, relaying
+from .inputs import Intake
+from .inputs.thread_state import ThreadState
+from .local.store.active_run import CANCEL_WAIT
+from .platform.watch import POLL
+from .run_outcome import CancelResult, PastErrors
+from .thread_info import ThreadInfo, known
+from .tracing import Span, begun, traced
+
+
+class OpenThread:
+    """A thread of a backend, which has the user and the agent that use it. Raises `InvalidThreadIdError`."""
+
+    def __init__(self, backend: Backend, thread_id: str) -> None:
+        self.backend = backend
+        self.id = checked_thread_id(thread_id, in_url=backend.ids_in_url)
+
+    async def run(
+        self,
+        given: RunAgentInput,
+        *,
+        options: Options | None,
+        intake: Intake,
+        past_errors: PastErrors = "error",
+        queue: int | None = None,
+    ) -> Batches:
+        """See `Backend.submit`; the input is one for this thread. Later errors are emitted as `RUN_ERROR`."""
+        if given.thread_id != self.id:
+            raise ValueError("input: expected one for this thread")
+        batches = await self.backend.submit(given, options=options, intake=intake, past_errors=past_errors, queue=queue)
+        label = log_context(self.backend.name, self.id, given.run_id)
+        return _guarded(batches, options, label, lambda: True)
+
+    async def connect(
+        self,
+        *,
+        run_id: str | None = None,
+        options: Options | None = None,
+        view: ClientView | None = None,
+        after: Offset | None = None,
+        past_errors: PastErrors = "error",
+    ) -> Batches:
+        """`api.connect` in batches; `after`: the client has all events before it. Later errors are emitted as
+        `RUN_ERROR`. Raises `InvalidRunIdError`, and `UnreadableError` for what the checkpointer raises."""
+        backend, run_id = self.backend, self._checked(run_id)
+        reader = Reader(direct_options(options or Options()), view, after)
+        span = Span("connect", backend.name, self.id, run_id)
+        attached = backend.attach(self.id, reader, options, run_id=run_id, past_errors=past_errors)
+        label = log_context(backend.name, self.id, run_id)
+        return _guarded(await begun(attached, span), options, label, _in_a_run(reader))
+
+    def watch(
+        self,
+        *,
+        options: Options | None = None,
+        view: ClientView | None = None,
+        after: Offset | None = None,
+        past_errors: PastErrors = "error",
+        poll: float = POLL,
+    ) -> Batches:
+        """`api.watch` in batches (`after` as for `connect`), and every error as `RUN_ERROR`."""
+        backend, reader = self.backend, Reader(direct_options(options or Options()), view, after)
+        batches = backend.watch(self.id, reader, options, past_errors=past_errors, poll=poll)
+        span, label = Span("watch", backend.name, self.id), log_context(backend.name, self.id)
+        return _guarded(traced(batches, span), options, label, _not_failed(reader))
+
+    async def stop(self, run_id: str | None = None, *, wait: float = CANCEL_WAIT) -> CancelResult:
+        """See `Backend.cancel`."""
+        return await self.backend.cancel(self.id, self._checked(run_id), wait=wait)
+
+    async def state(self, options: Options | None = None) -> ThreadState | None:
+        """See `Backend.thread`."""
+        return await self.backend.thread(self.id, options)
+
+    async def info(self) -> ThreadInfo:
+        """The thread as a list shows it; raises `ThreadNotFoundError`."""
+        return await known(self.backend.threads, self.id)
+
+    async def change(self, metadata: Mapping[str, Any]) -> ThreadInfo:
+        """See `Threads.update`."""
+        return await self.backend.threads.update(self.id, metadata)
+
+    async def delete(self) -> None:
+        """See `Threads.delete`."""
+        await self.backend.threads.delete(self.id)
+
+    async def hold(self, run_id: str | None = None) -> None:
+        """See `Backend.hold_threads`."""
+        await self.backend.hold_threads(self.id, run_id)
+
+    def _checked(self, run_id: str | None) -> str | None:
+        return None if run_id is None else checked_run_id(run_id, in_url=self.backend.ids_in_url)
+
+
+def watch_assistant(
+    backend: Backend,
+    assistant_id: str,
+    *,
+    options: Options | None = None,
+    view: ClientView | None = None,
+    after: Offset | None = None,
+    past_errors: PastErrors = "error",
+    poll: float = POLL,
+) -> Batches:
+    """As `OpenThread.watch`, of every run of an assistant. Raises `TypeError` for a graph of this process."""
+    reader, label = Reader(direct_options(options or Options()), view, after), log_context(assistant_id, None)
+    batches = backend.watch_assistant(assistant_id, reader, options, past_errors=past_errors, poll=poll)
+    return _guarded(traced(batches, Span("watch", assistant_id)), options, label, _not_failed(reader))
+
+
+@relaying
+async def _guarded(batches: Batches, options: Options | None, label: str, may_end: Callable[[], bool]) -> Relayed:
+    """The batches; then `RUN_ERROR` for what they raise, where a terminal event may follow."""
+    try:
+        yield batches
+    except AguiError as error:
+        batch = _error_batch(error, options, label)
+        if may_end():
+            yield batch
+
+
+def _in_a_run(reader: Reader) -> Callable[[], bool]:
+    """Whether no terminal event was emitted."""
+    return lambda: reader.view.terminal is None
+
+
+def _not_failed(reader: Reader) -> Callable[[], bool]:
+    """Whether no `RUN_ERROR` was emitted, after which clients take no event: readers that watch get one after
+    `RUN_FINISHED` too."""
+    return lambda: (reader.view.terminal or {}).get("type") != "RUN_ERROR"
+
+
+@relaying
+async def with_errors(
+    begin: Callable[[], Awaitable[Batches]], options: Options | None, label: Callable[[], str]
+) -> Relayed:
+    """The batches that `begin` gives; `RUN_ERROR` if it raises, when they are read."""
+    try:
+        batches = await begin()
+    except AguiError as error:
+        yield _error_batch(error, options, label())
+    else:
+        yield batches
+
+
+def _error_batch(error: Exception, options: Options | None, label: str) -> Batch:
+    """The `RUN_ERROR` of an error, which is logged."""
+    log_failure(error, label)
+    return to_batch([failed(error, options or Options())])

@@ -1,0 +1,215 @@
+"""What clients request of an agent, whatever the protocol: one frozen value for each operation; and what
+`Service.perform` gives for them. No I/O: a protocol makes operations from requests, and answers from results.
+
+| operation | result |
+|---|---|
+| `Run`, `Connect`, `Watch` | a `Stream` |
+| `Decline` | `Declined` |
+| `Stop` | `Stopped` |
+| `DescribeAgents` | `AgentList` |
+| `ListThreads` | `ThreadList` |
+| `ReadThread`, `ChangeThread` | `OneThread` |
+| `ReadState` | `ThreadState` |
+| `DeleteThread` | `Deleted` |
+
+`agent` is the name of an agent that is served (`AgentNames`). A `thread_id` is what the client sent: `Service.open`
+alone reads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ag_ui.core import RunAgentInput
+
+from ...translator import PROTOCOL_VERSION, ClientView
+from ..events.encoded import Event
+from ..events.readers import Offset
+from ..inputs.thread_state import ThreadState
+from ..run_outcome import CancelResult, PastErrors
+from ..thread_info import LIMIT, ThreadInfo, ThreadPage, ThreadStatus
+from .agents import Agent
+from .streams.transmission import Stream
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """Starts the run of an input, and streams it. The run continues when its client leaves, as the agent's intake says,
+    also if that is before it has started."""
+
+    agent: str
+    input: RunAgentInput
+    past_errors: PastErrors = "error"
+    is_direct: bool = False
+    """Whether the client is known to read the stream itself."""
+    shows_refusals: bool = False
+    """Whether the refusal of an answer to interrupts is streamed with what the thread waits for (see `endings`)."""
+
+    @property
+    def thread_id(self) -> str:
+        """The thread that it runs on."""
+        return self.input.thread_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decline:
+    """Runs nothing for an input of a user who may run it, and says that the run is over."""
+
+    agent: str
+    input: RunAgentInput
+
+    @property
+    def thread_id(self) -> str:
+        """The thread that it would run on."""
+        return self.input.thread_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Connect:
+    """Streams a thread and what runs on it, to its end."""
+
+    agent: str
+    thread_id: str
+    view: ClientView | None = None
+    """The client's messages and state; None: they are not known."""
+    version: str | None = PROTOCOL_VERSION
+    """The protocol version of the client."""
+    past_errors: PastErrors = "error"
+    after: Offset | None = None
+    """The client has all events before it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watch:
+    """Streams a thread, and from then on every run of it, for as long as the client stays."""
+
+    agent: str
+    thread_id: str
+    only_boundaries: bool = False
+    """Whether only the starts and ends of its runs are streamed."""
+    after: Offset | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """Stops a run, or without a run's id the thread's active run."""
+
+    agent: str
+    thread_id: str
+    run_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeAgents:
+    """Lists the agents that the user may list."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListThreads:
+    """Lists the threads of an agent, the newest first. `cursor`: the end of the page before. `archived`: whether
+    archived threads are listed too."""
+
+    agent: str
+    status: ThreadStatus | None = None
+    limit: int = LIMIT
+    cursor: str | None = None
+    archived: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadThread:
+    """Reads how a list shows a thread."""
+
+    agent: str
+    thread_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadState:
+    """Reads a thread as a client has it that connects."""
+
+    agent: str
+    thread_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeThread:
+    """Writes metadata of a thread."""
+
+    agent: str
+    thread_id: str
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteThread:
+    """Deletes a thread with all its checkpoints."""
+
+    agent: str
+    thread_id: str
+
+
+Operation = (
+    Run
+    | Decline
+    | Connect
+    | Watch
+    | Stop
+    | DescribeAgents
+    | ListThreads
+    | ReadThread
+    | ReadState
+    | ChangeThread
+    | DeleteThread
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Declined:
+    """A run in which nothing happened. `events`: those of it."""
+
+    events: list[Event]
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """What became of the run that was to be stopped; None: there was none."""
+
+    result: CancelResult | None
+
+
+@dataclass(frozen=True, slots=True)
+class AgentList:
+    """The agents that a user may list, by name. `only`: the agent that is served alone. `may_manage`: whether the user
+    may list, change and delete threads, as far as that is known. `has_sockets`: whether there are WebSockets."""
+
+    agents: Mapping[str, Agent]
+    only: str | None
+    may_manage: bool
+    has_sockets: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadList:
+    """A page of the threads of an agent."""
+
+    agent: str
+    page: ThreadPage
+
+
+@dataclass(frozen=True, slots=True)
+class OneThread:
+    """A thread of an agent."""
+
+    agent: str
+    info: ThreadInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """The thread is deleted."""
+
+
+Result = Stream | Declined | Stopped | AgentList | ThreadList | OneThread | ThreadState | Deleted

@@ -1,0 +1,135 @@
+"""A protocol is a folder and a line; and a thread is opened in one place."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph_agui.connect.serve import Action, Limits, agui_app, routes
+from langgraph_agui.connect.testing import Pause
+
+from tests.connect.test_rooms import ROOT, imported
+from tests.support.servers import toy_protocol
+from tests.support.servers.serving import served
+from tests.support.streams.paced import speaking
+
+SERVE = ROOT / "serve"
+PROTOCOLS = ("agui", "copilotkit", "websocket")
+"""The folders of `serve` that are protocols."""
+WITHOUT_IO = ("agui", "copilotkit", "websocket.commands")
+"""What reads requests: it knows no framework, awaits nothing, and does not know what is done."""
+OF_THREADS = {"attach", "cancel", "submit", "thread", "threads", "watch", "watch_assistant"}
+"""What backends do with threads."""
+
+
+def room_of(module: str) -> str | None:
+    return next((each for each in PROTOCOLS if module.startswith(f"serve.{each}.")), None)
+
+
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def nodes(below: Path, *but: str) -> Iterator[tuple[str, ast.AST]]:
+    """Every node of every module, but of these folders and files."""
+    for path in sorted(below.rglob("*.py")):
+        name = path.relative_to(below).as_posix()
+        if not name.startswith(but):
+            yield from ((name, node) for node in ast.walk(tree(path)))
+
+
+def test_no_protocol_imports_another() -> None:
+    pairs = {(room_of(importer), room_of(module)) for importer, module in imported()}
+    assert {(one, other) for one, other in pairs if one != other and one is not None and other is not None} == set()
+
+
+def test_nothing_knows_a_protocol_but_where_it_is_registered() -> None:
+    importers = {importer for importer, module in imported() if room_of(module) is not None}
+    assert {importer for importer in importers if room_of(importer) is None} == {"serve.routes"}
+
+
+def test_what_reads_requests_is_pure() -> None:
+    for path in sorted(SERVE.rglob("*.py")):
+        module = ".".join(path.relative_to(SERVE).with_suffix("").parts)
+        if module.startswith(WITHOUT_IO):
+            found = list(ast.walk(tree(path)))
+            assert not [node for node in found if isinstance(node, ast.AsyncFunctionDef | ast.Await)], module
+            named = {alias.name for node in found if isinstance(node, ast.Import) for alias in node.names}
+            named |= {node.module or "" for node in found if isinstance(node, ast.ImportFrom)}
+            assert named.isdisjoint({"asyncio", "starlette", "service"}), module
+            assert not [name for name in named if name.startswith("starlette.")], module
+
+
+async def test_a_new_protocol_has_the_runs_the_guard_and_the_limits_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    def by_header(request: Any) -> str | None:
+        return request.headers.get("x-user") or None
+
+    def own(user: str, action: Action, agent: str, thread_id: str | None) -> bool:
+        return thread_id is not None and thread_id.startswith(user)
+
+    monkeypatch.setattr(routes, "PROTOCOLS", (toy_protocol.endpoints, *routes.PROTOCOLS))
+    point = Pause()
+    point.open.set()
+    graph = speaking(point, InMemorySaver(), words="one two three")
+    app = agui_app({"chat": graph}, authenticate=by_header, authorize=own, limits=Limits(readers=1))
+    async with served(app) as server, server.client(headers={"x-user": "ada"}) as client:
+        answer = await client.post("/chat/say", json={"to": "ada-1", "say": "hello"})
+        assert answer.headers["content-type"] == "application/x-toy"
+        assert answer.text == '[1,"one "]\n[2,"two "]\n[3,"three"]\n'
+        stopped = await client.post("/chat/silence", json={"to": "ada-1"})
+        assert stopped.json() == {"stopped": False}
+        for status, path, body in (
+            (403, "say", {"to": "bob-1", "say": "hello"}),
+            (403, "silence", {"to": "bob-1"}),
+            (422, "say", {"say": "hello"}),
+        ):
+            assert (await client.post(f"/chat/{path}", json=body)).status_code == status
+        assert (await client.post("/none/say", json={"to": "ada-1"})).status_code == 404
+        assert (await client.get("/chat/say", headers={"x-user": ""})).status_code == 405
+        assert (await client.post("/chat/say", json={}, headers={"x-user": ""})).status_code == 401
+
+
+def test_only_an_open_thread_asks_a_backend() -> None:
+    """Neither routes, nor editors, nor the public functions use the methods of a backend that take a thread's id."""
+    calls, lists = set(), set()
+    for name, node in nodes(ROOT, "local/", "platform/", "testing/", "open_thread.py", "cli/"):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in OF_THREADS:
+            if node.args or node.keywords:  # others are those of tasks and timers
+                calls.add((name, ast.unparse(node.func)))
+        elif isinstance(node, ast.Attribute) and node.attr == "threads":
+            lists.add(name)
+    assert calls == {
+        ("api.py", "OpenThread(backend, thread_id or '').watch"),
+        ("serve/service.py", "opened.thread.watch"),
+    }
+    pages = {"serve/copilotkit/threads.py"}
+    assert lists - pages == {"acp/sessions.py", "api.py", "serve/service.py"}  # they list threads, and name none
+
+
+def test_a_service_opens_threads_in_one_place() -> None:
+    """What a client sends as a thread's id is read by `Service.open` alone."""
+    service = tree(SERVE / "service.py")
+    opening = next(node for node in ast.walk(service) if isinstance(node, ast.AsyncFunctionDef) and node.name == "open")
+    within = {id(node) for node in ast.walk(opening)}
+    calls = [node for node in ast.walk(service) if isinstance(node, ast.Call)]
+    opened = [node for node in calls if isinstance(node.func, ast.Name) and node.func.id == "OpenThread"]
+    assert [id(node) in within for node in opened] == [True]
+    assert not [name for name, node in nodes(SERVE, "service.py") if getattr(node, "id", None) == "OpenThread"]
+
+    opens = [node for node in calls if ast.unparse(node.func) == "self.open"]
+    given = {id(argument) for call in opens for argument in call.args}
+    read = [node for node in ast.walk(service) if isinstance(node, ast.Attribute) and node.attr == "thread_id"]
+    assert [ast.unparse(node) for node in read if id(node) not in given] == []
+
+    elsewhere = {
+        (name, ast.unparse(node))
+        for name, node in nodes(SERVE, "service.py", *(f"{each}/" for each in PROTOCOLS))
+        if isinstance(node, ast.Attribute) and node.attr == "thread_id"
+    }
+    assert elsewhere == {
+        ("operations.py", "self.input.thread_id"),
+        ("streams/endings.py", "given.thread_id"),  # in the events that it makes
+        ("streams/transmission.py", "self._stream.thread_id"),  # in the log
+    }
