@@ -15,6 +15,7 @@ from ..translator import Cancelled, ClientView, Ending, Finished, Options, Trans
 from ..translator import events as agui
 from .events.encoded import Batches, EncodedEvent, Event
 from .events.readers import Reader, catch_up_events
+from .events.relay import Relayed, relaying
 from .inputs.answers.resume import id_of
 from .inputs.off_loop import off_loop
 from .inputs.plan import Nothing, Wait
@@ -35,18 +36,18 @@ MESSAGES_UNUSED = "messages_unused"
 the graph's input takes no messages. The client's user sees them; the thread does not get them."""
 
 
-async def with_unused_messages(batches: Batches, ids: Sequence[str]) -> Batches:
+@relaying
+async def with_unused_messages(batches: Batches, ids: Sequence[str]) -> Relayed:
     """The batches of a run, with `messages_unused` behind its start, for the client that sent the messages."""
-    told = False
     async with aclosing(batches):
         async for batch in batches:
             start = next((at for at, each in enumerate(batch) if each.event["type"] == "RUN_STARTED"), None)
-            if told or start is None:
-                yield batch
-                continue
-            told = True
-            notice = EncodedEvent(agui.custom(MESSAGES_UNUSED, {"messageIds": list(ids)}))
-            yield [*batch[: start + 1], notice, *batch[start + 1 :]]
+            if start is not None:
+                notice = EncodedEvent(agui.custom(MESSAGES_UNUSED, {"messageIds": list(ids)}))
+                yield [*batch[: start + 1], notice, *batch[start + 1 :]]
+                break
+            yield batch
+        yield batches
 
 
 def end_events(run: Translator, ended: RunOutcome, options: Options) -> list[Event]:

@@ -6,7 +6,6 @@ meanwhile. So the events are those of one moment.
 
 from __future__ import annotations
 
-from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
 
@@ -15,6 +14,7 @@ from ...translator import events as agui
 from ..errors import RunNotFoundError, log_context
 from ..events.encoded import Batch, Batches, to_batch
 from ..events.readers import Reader, direct_options
+from ..events.relay import Relayed, relaying
 from ..idle import idle_events_off_loop
 from ..replaced_messages import with_replaced
 from ..run_outcome import PastErrors, RunOutcome
@@ -59,24 +59,22 @@ async def attach_local(
     return _with_queued(batches, now, source, thread_id, reader, feed)
 
 
+@relaying
 async def _with_queued(
     batches: Batches, now: ActiveRun | RunOutcome, source: GraphSource, thread_id: str, reader: Reader, feed: Feed
-) -> Batches:
+) -> Relayed:
     """The batches, and then those of the runs that are queued on the thread. `now`: the run that they are of."""
     shown, since = (None, now.number) if isinstance(now, RunOutcome) else (now, 0)
-    async with aclosing(batches):
-        async for batch in batches:
-            yield batch
+    yield batches
     is_queued = partial(source.runs.is_queued, source.key(thread_id))
     while (run := await feed.next_run(is_queued)) is not None:
         if not is_news(run, shown, since):
             continue
         shown = run
-        async with aclosing(run.attach(reader)) as following:
-            async for batch in following:
-                yield batch
+        yield run.attach(reader)
 
 
+@relaying
 async def _present(
     now: ActiveRun | RunOutcome | None,
     thread_id: str,
@@ -84,13 +82,11 @@ async def _present(
     options: Options,
     run_id: str | None,
     past_errors: PastErrors,
-) -> Batches:
+) -> Relayed:
     if run_id is not None and (now is None or now.run_id != run_id):
         yield _refusal(reader, f"The run {run_id!r} is neither active nor the thread's last.", NOT_FOUND)
     elif now is not None and not isinstance(now, RunOutcome):
-        async with aclosing(now.attach(reader)) as batches:
-            async for batch in batches:
-                yield batch
+        yield now.attach(reader)
     elif now is not None:
         yield to_batch(await idle_events_off_loop(reader, thread_id, now, options, past_errors))
 

@@ -43,6 +43,7 @@ from ..errors import (
     log_context,
 )
 from ..events.encoded import Batches, one_batch
+from ..events.relay import Relayed, relaying
 from ..idle import with_thread
 from ..inputs import Intake
 from ..inputs.answers.resume import LONGEST
@@ -295,16 +296,14 @@ class _Submission(Submission[Read]):
             needs_reader=self._intake.on_disconnect == "cancel",
         )
 
-    async def _both_batches(self, first: Run, second: asyncio.Task[Batches | None]) -> Batches:
-        async with aclosing(first.attach(self._reader)) as batches:
-            async for batch in batches:
-                yield batch
+    @relaying
+    async def _both_batches(self, first: Run, second: asyncio.Task[Batches | None]) -> Relayed:
+        yield first.attach(self._reader)
         if first.status == "finished":
-            async with aclosing(self._queued_batches(second)) as later:
-                async for batch in later:
-                    yield batch
+            yield self._queued_batches(second)
 
-    async def _queued_batches(self, begun: asyncio.Task[Any]) -> Batches:
+    @relaying
+    async def _queued_batches(self, begun: asyncio.Task[Any]) -> Relayed:
         """What a queued input's client gets from its turn on. If the input does not run, because of an error or the
         server's end, that is `RUN_ERROR`; `QueuedInputs` logs it."""
         try:
@@ -317,9 +316,7 @@ class _Submission(Submission[Read]):
         except Exception as error:
             queued = one_batch([failed(error, self._options).copy()])
         if queued is not None:
-            async with aclosing(queued) as batches:
-                async for batch in batches:
-                    yield batch
+            yield queued
 
 
 def _is_cancelled() -> bool:

@@ -19,7 +19,7 @@ The feed of the thread has the runs that start, and the changes that the thread'
 from __future__ import annotations
 
 import logging
-from contextlib import ExitStack, aclosing, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -28,8 +28,9 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from ...translator import Failed, Finished, Options, Translator
 from ..errors import StoreUnavailableError, UnreadableError, failed, log_context
-from ..events.encoded import Batches, Event, to_batch
+from ..events.encoded import Event, to_batch
 from ..events.readers import Reader, direct_options
+from ..events.relay import Relayed, relaying
 from ..idle import end_events, idle_events
 from ..inputs.answers.resume import id_of
 from ..run_outcome import UNFINISHED, PastErrors, RunOutcome, written_as
@@ -51,6 +52,7 @@ _STEPS = 100
 """Checkpoints through which the end of a run before another is looked for."""
 
 
+@relaying
 async def watched_local(
     source: GraphSource,
     thread_id: str,
@@ -59,7 +61,7 @@ async def watched_local(
     *,
     past_errors: PastErrors,
     poll: float,
-) -> Batches:
+) -> Relayed:
     """The thread's state, then every run of it and every change, until the reader leaves.
 
     Ends when the process's runs are closed, and in `RUN_ERROR` when the checkpointer keeps raising.
@@ -81,9 +83,7 @@ async def watched_local(
                 run = None
             if run is not None and is_news(run, shown, watch.since) and await watch.may_show(run):
                 shown = run
-                async with aclosing(watch.run(run)) as batches:
-                    async for batch in batches:
-                        yield batch
+                yield watch.run(run)
                 if poller is not None:
                     poller.hurry()
             elif run is None:
@@ -139,15 +139,14 @@ class _Watch:
             _log.exception("The checkpointer raised (%s).", run.label)
             return False
 
-    async def run(self, run: ActiveRun) -> Batches:
+    @relaying
+    async def run(self, run: ActiveRun) -> Relayed:
         """A run of this process, to its end."""
         self._has_begun = True
         if self._followed is not None:
             yield to_batch(self._over(self._followed, RunOutcome(str(self._followed.view.run_id), None, UNFINISHED)))
         self._lost = None
-        async with aclosing(run.attach(self._reader)) as batches:
-            async for batch in batches:
-                yield batch
+        yield run.attach(self._reader)
         if run.is_lost:
             self._lost = run.run_id
             with suppress(Exception):  # whatever a checkpointer raises: the next read logs it

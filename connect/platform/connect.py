@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection
-from contextlib import aclosing
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
 from ...translator import Cancelled, Lost, Options, Translator
-from ..events.encoded import Batches, Event, to_batch
+from ..events.encoded import Event, to_batch
 from ..events.readers import Reader, direct_options
+from ..events.relay import Relayed, relaying
 from ..idle import idle_events_off_loop
 from ..replaced_messages import with_replaced
 from ..run_outcome import PastErrors, RunOutcome, was_written, written_as
@@ -84,9 +84,10 @@ class ThreadFollower:
         self._past_errors = past_errors
         self._since = since
 
+    @relaying
     async def batches(
         self, run_id: str | None = None, *, joins: Callable[[Answered], bool] = _is_active, follow: bool = True
-    ) -> Batches:
+    ) -> Relayed:
         """What the thread has, and the runs that are running or queued on it, to their end.
 
         `run_id`: this run alone, by the platform's id or its client's. `joins`: which active runs are attached to.
@@ -117,9 +118,7 @@ class ThreadFollower:
                     yield to_batch(events)
                 return
             attachment = await self._attachment(active, None if only else runs.before(active))
-            async with aclosing(attachment.batches()) as batches:
-                async for batch in batches:
-                    yield batch
+            yield attachment.batches()
             if only is not None or not follow or self.is_lost:
                 return
             look = attachment.look

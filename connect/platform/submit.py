@@ -40,6 +40,7 @@ from ..errors import (
     log_context,
 )
 from ..events.encoded import Batches
+from ..events.relay import Relayed, relaying
 from ..inputs import Intake
 from ..inputs.channels import InputChannels, json_of
 from ..inputs.configs import merged
@@ -204,7 +205,8 @@ class _Submission(Submission[_Read]):
             context = None
         return {"config": config} if context is None else {"config": config, "context": context}
 
-    async def _started_run(self, run: Answered, waiting: Sequence[Subgraph], *, more: bool) -> Batches:
+    @relaying
+    async def _started_run(self, run: Answered, waiting: Sequence[Subgraph], *, more: bool) -> Relayed:
         """The run, to its end; `more`: and then what came with it."""
         is_over = False
         options = replace(self._options, history="keep") if more else self._options  # messages that wait stay
@@ -213,17 +215,13 @@ class _Submission(Submission[_Read]):
             self._thread, run, self._reader, options, parent_run_id=parent, waiting=waiting
         )
         try:
-            async with aclosing(attachment.batches()) as batches:
-                async for batch in batches:
-                    yield batch
+            yield attachment.batches()
             is_over = True
         finally:
             if not is_over and self._intake.on_disconnect == "cancel":
                 await self._thread.stop(str(run["run_id"]))
         if more and self._has_ended_well():
-            async with aclosing(await self._following(self._reader.view).when_free()) as batches:
-                async for batch in batches:
-                    yield batch
+            yield await self._following(self._reader.view).when_free()
 
     def _has_ended_well(self) -> bool:
         """Whether the run that was emitted has; it may have stopped for an answer."""
@@ -233,14 +231,13 @@ class _Submission(Submission[_Read]):
     def _following(self, view: ClientView) -> _Submission:
         return _Submission(self._source, self._thread, self._request.without_answers(view))
 
-    async def _after(self, run: Answered) -> Batches:
+    @relaying
+    async def _after(self, run: Answered) -> Relayed:
         """The client's events, when another run has ended."""
         async with aclosing(run_events(self._thread, str(run["run_id"]), replays=False)) as notices:
             async for _ in notices:
                 pass
-        async with aclosing(await self.when_free()) as batches:
-            async for batch in batches:
-                yield batch
+        yield await self.when_free()
 
     def _attached(self, run: Answered) -> Batches:
         """A run that is active already."""

@@ -19,12 +19,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from contextlib import aclosing
 from typing import NamedTuple
 
 from ...translator import Options, Translator, UnreadablePartError
 from ..errors import ConnectionLost, PlatformError
-from ..events.encoded import Batches, Event, to_batch
+from ..events.encoded import Event, to_batch
+from ..events.relay import Relayed, relaying
 from ..events.timed_iterator import TIMED_OUT, TimedIterator, TimedOut
 from ..idle import end_events
 from .connect import ThreadFollower, is_due, is_running
@@ -45,7 +45,8 @@ _OVER_TRIES = 40
 """How often a run is requested that the stream has as done, until it is."""
 
 
-async def watch_thread(follower: ThreadFollower, poll: float = POLL) -> Batches:
+@relaying
+async def watch_thread(follower: ThreadFollower, poll: float = POLL) -> Relayed:
     """What the thread has, then every run of it, until the reader leaves, or the server is gone for good.
 
     `poll`: seconds between two looks, where the server does not stream threads. Raises `PlatformError` and
@@ -58,21 +59,17 @@ async def watch_thread(follower: ThreadFollower, poll: float = POLL) -> Batches:
         except PlatformError as error:
             if error.status != NOT_FOUND:
                 raise
-            events = _polled(follower, poll)
+            yield _polled(follower, poll)
         else:
-            events = _Following(follower, notices).batches()
-        async with aclosing(events) as batches:
-            async for batch in batches:
-                yield batch
+            yield _Following(follower, notices).batches()
     finally:
         await notices.aclose()
 
 
-async def _polled(follower: ThreadFollower, poll: float) -> Batches:
+@relaying
+async def _polled(follower: ThreadFollower, poll: float) -> Relayed:
     while not follower.is_lost:
-        async with aclosing(follower.batches(joins=is_due)) as batches:
-            async for batch in batches:
-                yield batch
+        yield follower.batches(joins=is_due)
         await asyncio.sleep(poll)
 
 
@@ -98,12 +95,11 @@ class _Following:
         self._look_until: float | None = None
         """When the thread is to be looked at, if it is."""
 
-    async def batches(self) -> Batches:
+    @relaying
+    async def batches(self) -> Relayed:
         """What the thread has, and what comes."""
         try:
-            async with aclosing(self._looked()) as batches:
-                async for batch in batches:
-                    yield batch
+            yield self._looked()
             while not self._follower.is_lost:
                 notice = await self._next()
                 if isinstance(notice, Received):
@@ -113,9 +109,7 @@ class _Following:
                 if events:
                     yield to_batch(events)
                 if not isinstance(notice, Received):
-                    async with aclosing(self._looked()) as batches:
-                        async for batch in batches:
-                            yield batch
+                    yield self._looked()
                     self._hand_over()
         except (ConnectionLost, PlatformError) as error:
             if self._run is None:
@@ -130,12 +124,11 @@ class _Following:
             return TIMED_OUT
         return await self._notices.next(_HINT_PAUSE)
 
-    async def _looked(self) -> Batches:
+    @relaying
+    async def _looked(self) -> Relayed:
         """The thread as it is, and the run that is running; those that come after it are the stream's to emit."""
         self._look_until = None
-        async with aclosing(self._follower.batches(joins=is_running, follow=False)) as batches:
-            async for batch in batches:
-                yield batch
+        yield self._follower.batches(joins=is_running, follow=False)
         self._skipped = self._follower.attached_run
 
     async def _after_gap(self) -> list[Event]:

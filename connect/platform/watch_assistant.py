@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import Any
 
-from ..events.encoded import Batches
+from ..events.relay import Relayed, relaying
 from ..recent import Recent
 from .connect import ThreadFollower, is_due
 from .source import PlatformSource, which_assistant
@@ -24,13 +23,14 @@ _THREADS = 100
 _REMEMBERED = 1000
 
 
+@relaying
 async def watch_assistant(
     platform: PlatformSource,
     assistant_id: str,
     follower_of: Callable[[str, datetime], ThreadFollower],
     *,
     poll: float,
-) -> Batches:
+) -> Relayed:
     """Every run of the assistant that begins from now on, or is active, with its thread's id.
 
     `assistant_id`: its id, or the name of its graph. `follower_of`: a follower of a thread, for runs made
@@ -47,9 +47,7 @@ async def watch_assistant(
             seen[thread_id] = before = seen.get(thread_id) or _Seen(begun)
             if thread.get("status") == "busy" or changed > before.changed:
                 before.follower = before.follower or follower_of(thread_id, before.changed)
-                async with aclosing(before.follower.batches(joins=is_due)) as batches:
-                    async for batch in batches:
-                        yield batch
+                yield before.follower.batches(joins=is_due)
                 if before.follower.is_lost:
                     return
             before.changed = changed

@@ -25,6 +25,7 @@ from ...translator import (
 from ..errors import RunConflictError
 from ..events.encoded import Batches
 from ..events.readers import Reader
+from ..events.relay import Relayed, relaying
 from ..inputs.thread_state import ThreadState
 from ..local.backend import Local
 from ..run_outcome import PastErrors
@@ -90,11 +91,11 @@ class Replay(Local):
         """See `Backend`."""
         return self._begun(thread_id, super().watch(thread_id, reader, options, past_errors=past_errors, poll=poll))
 
-    async def _begun(self, thread_id: str, batches: Batches) -> Batches:
+    @relaying
+    async def _begun(self, thread_id: str, batches: Batches) -> Relayed:
         async with aclosing(batches):
             await self._begin(thread_id)
-            async for batch in batches:
-                yield batch
+            yield batches
 
     async def _begin(self, thread_id: str) -> None:
         """Begins the run, if this is the recording's thread and it has had no run."""

@@ -22,14 +22,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Collection, Iterable, Mapping
-from contextlib import aclosing
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
 from ....translator import ClientView, Failed, Lost, Options, Part, PartReader, Translator, UnreadablePartError
 from ...errors import ConnectionLost, PlatformError, log_context
 from ...events.encoded import Batches, Event, to_batch
 from ...events.readers import Reader
+from ...events.relay import Relayed, relaying
 from ...events.timed_iterator import TimedIterator, TimedOut
 from ...idle import end_events
 from ...replaced_messages import with_replaced
@@ -140,7 +140,8 @@ class Attachment:
         )
         return cls(thread, run, reader, options, translator, waiting)
 
-    async def batches(self) -> Batches:
+    @relaying
+    async def batches(self) -> Relayed:
         """The run from where it is to its end, for a reader that is brought from what it has to there.
 
         Errors of the server end the run, for the reader, in `RUN_ERROR`; nothing raises.
@@ -152,9 +153,7 @@ class Attachment:
                 for subgraph in self._waiting:
                     self._from_start.apply_checkpoint(subgraph.values, subgraph.ns)
             try:
-                async with aclosing(self._followed(notices)) as followed:
-                    async for events in followed:
-                        yield to_batch(events)
+                yield self._followed(notices)
                 outcome = await self._outcome()
             except (ConnectionLost, PlatformError, UnreadablePartError) as error:
                 outcome = outcome_of_error(self._thread.id, self._run_id, error)
@@ -162,9 +161,7 @@ class Attachment:
         finally:
             await notices.aclose()
 
-    async def _followed(
-        self, notices: TimedIterator[Received | Connected | Ended]
-    ) -> AsyncGenerator[list[Event], None]:
+    async def _followed(self, notices: TimedIterator[Received | Connected | Ended]) -> Batches:
         """The events of each notice, where there are any."""
         clock = asyncio.get_running_loop().time
         fold_until: float | None = None
@@ -181,7 +178,7 @@ class Attachment:
                     fold_until = fold_until or clock() + FOLD_MOST
                     events = self._caught_up() if isinstance(notice, TimedOut) or clock() > fold_until else []
             if events:
-                yield events
+                yield to_batch(events)
 
     async def _outcome(self) -> RunOutcome:
         """How the run ended; and the look that shows it."""
