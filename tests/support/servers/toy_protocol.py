@@ -7,7 +7,7 @@ POST /{agent}/silence  {"to": thread}: stops it
 from collections.abc import Iterator
 
 import orjson
-from ag_ui.core import RunAgentInput, UserMessage
+from ag_ui.core import RunAgentInput
 from langgraph_agui.connect.events.encoded import Batch
 from langgraph_agui.connect.serve.agents import AgentNames
 from langgraph_agui.connect.serve.operations import Operation, Run, Stop
@@ -36,13 +36,9 @@ def parse(call: Call) -> Operation:
         raise invalid('Expected {"to": ...}.')
     if text is None:
         return Stop(agent=name, thread_id=thread_id)
-    said = [UserMessage(id=text, content=text)]
-    return Run(
-        agent=name,
-        input=RunAgentInput(
-            thread_id=thread_id, run_id=text, messages=said, state={}, tools=[], context=[], forwarded_props={}
-        ),
-    )
+    said = {"messages": [{"id": text, "role": "user", "content": text}]}
+    rest = {"runId": text, "state": {}, "tools": [], "context": [], "forwardedProps": {}}
+    return Run(agent=name, input=RunAgentInput.model_validate({"threadId": thread_id, **said, **rest}))
 
 
 def endpoints(agents: AgentNames) -> Iterator[Endpoint]:
