@@ -8,7 +8,10 @@ it, `langgraph/pregel/_messages.py`), so that a mark in it is in each part of th
 
 `with_structured_output` of every adapter gives `ls_structured_output_format`, with any of its methods: JSON of a
 schema, JSON mode, and a tool call that the model is forced to make. A schema that is bound to a model, as LangChain's
-`ProviderStrategy` does, is only among the invocation parameters, under the name that the provider has for it.
+`ProviderStrategy` does, is only among the invocation parameters, under the name that the provider has for it. One that
+a model was made with is often not among them (`ChatGoogleGenerativeAI(response_mime_type=...)`, the `model_kwargs` of
+`ChatGroq`), but among the fields of the serialized model. Of a model that can't be serialized, such as
+`ChatOllama(format="json")`, callbacks get no fields: bind the format, `ChatOllama(...).bind(format="json")`.
 """
 
 from __future__ import annotations
@@ -36,10 +39,10 @@ class StructuredOutputMarker(BaseCallbackHandler):
     it to a graph that you stream yourself, or that a platform runs. It has no state, so one may serve all runs.
 
     The key `agui_structured` of a call's metadata gets one of three values. `call`: the model was called through
-    `with_structured_output`, and nothing of the call is shown. `text`: a schema for its text is bound to the model, and
-    the text is not shown; reasoning and calls of tools are. `none`: everything is shown. A value that is there already
-    stays. A message that the graph saves is always shown, with the checkpoint that has it; the option `visibility` and
-    the key `agui_visibility` come before the mark.
+    `with_structured_output`, and nothing of the call is shown. `text`: a schema for its text is bound to the model, or
+    the model was made with one, and the text is not shown; reasoning and calls of tools are. `none`: everything is
+    shown. A value that is there already stays. A message that the graph saves is always shown, with the checkpoint that
+    has it; the option `visibility` and the key `agui_visibility` come before the mark.
 
     Example:
         parts = graph.astream(given, {"callbacks": [StructuredOutputMarker()]}, stream_mode=STREAM_MODES)
@@ -62,7 +65,8 @@ class StructuredOutputMarker(BaseCallbackHandler):
     ) -> None:
         """Marks the call in its metadata, in place."""
         if metadata is not None:
-            metadata.setdefault(_KEY, _mark(kwargs.get("options"), kwargs.get("invocation_params")))
+            params = {**_fields(serialized), **_mapping(kwargs.get("invocation_params"))}
+            metadata.setdefault(_KEY, _mark(kwargs.get("options"), params))
 
 
 _MARKER: Final = StructuredOutputMarker()
@@ -73,10 +77,19 @@ def with_marker(config: RunnableConfig) -> RunnableConfig:
     return merge_configs(config, {"callbacks": [_MARKER]})
 
 
-def _mark(options: Any, params: Any) -> Mark:
-    if isinstance(options, Mapping) and options.get("ls_structured_output_format"):
+def _fields(serialized: Any) -> dict[str, Any]:
+    """What a model was made with, as far as it can be serialized."""
+    fields = _mapping(_mapping(serialized).get("kwargs"))
+    return {**fields, **_mapping(fields.get("model_kwargs"))}
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _mark(options: Any, params: Mapping[str, Any]) -> Mark:
+    if _mapping(options).get("ls_structured_output_format"):
         return "call"
-    params = params if isinstance(params, Mapping) else {}
     return "text" if any(name in params and asks(params[name]) for name, asks in _FORMATS.items()) else "none"
 
 
@@ -99,4 +112,4 @@ _FORMATS: Final[Mapping[str, Callable[[Any], bool]]] = {
     "response_json_schema": _is_schema,
     "format": lambda value: value == "json" or isinstance(value, Mapping),  # Ollama
 }
-"""By the name of an invocation parameter: whether its value asks for JSON as the text of an answer."""
+"""By the name of an invocation parameter, or of a model's field: whether its value asks for JSON as an answer."""

@@ -12,7 +12,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.connect import Intake, Local, StructuredOutputMarker
 from langgraph_agui.connect.testing import ScriptedChatModel, reasoning, tool_call
 from langgraph_agui.translator import STREAM_MODES, Options
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from fixtures.providers.structured import JSON, MODELS, TEXT
 from tests.support.clients.agui_client import AguiClient
@@ -92,6 +92,42 @@ async def test_a_router_is_silent_and_an_answer_streams(provider: str, method: s
     assert events[-1]["type"] == "RUN_FINISHED"
     assert spoken(events) == ["TEXT_MESSAGE_START", *["TEXT_MESSAGE_CONTENT"] * len(TEXT), "TEXT_MESSAGE_END"]
     assert chat.texts == ["Go.", ANSWER]
+
+
+class Serializable(ScriptedChatModel):
+    """A model that callbacks get with its fields, as they get those of most providers."""
+
+    model_kwargs: dict[str, Any] = Field(default_factory=dict)
+
+    @classmethod
+    def is_lc_serializable(cls) -> bool:
+        return True
+
+
+async def test_a_model_that_was_made_for_json_is_silent(agui_client: AguiClient) -> None:
+    """The format is a field of the model, and not among the invocation parameters."""
+    with MODELS["google"]() as google:
+        made = [
+            google.model_copy(update={"response_mime_type": "application/json"}),
+            Serializable(turns=[JSON], model_kwargs={"response_format": {"type": "json_object"}}),
+        ]
+
+        async def route(state: Routed) -> dict[str, Any]:
+            return {"to": [(await model.ainvoke(state["messages"])).text for model in made][-1]}
+
+        chat = Chat(agui_client, Local(one_node(route)))
+        events = await chat.says("Go.")
+    assert (events[-1]["type"], chat.state["to"], spoken(events)) == ("RUN_FINISHED", JSON, [])
+
+
+async def test_a_format_that_is_bound_counts_instead_of_that_of_the_model(agui_client: AguiClient) -> None:
+    model = Serializable(turns=["Hi."], model_kwargs={"response_format": {"type": "json_object"}})
+
+    async def say(state: Routed) -> dict[str, Any]:
+        return {"messages": [await model.bind(response_format={"type": "text"}).ainvoke(state["messages"])]}
+
+    events = await Chat(agui_client, Local(one_node(say))).says("Go.")
+    assert spoken(events) == ["TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END"]
 
 
 @pytest.mark.parametrize("whole", [False, True])
