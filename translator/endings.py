@@ -1,8 +1,8 @@
 """Defines the values for `Translator.finish()` that describe how a run ended. They have no behaviour.
 
 A stream does not always show how its run ended. A platform, for example, closes the stream in the same way whether the
-run has finished, was interrupted or was cancelled. A caller that has caught an exception or asked the platform knows
-more, so it passes one of these values.
+run has finished, was interrupted or was cancelled. The caller may know more, because it has caught an exception or has
+asked the platform. In that case, it passes one of these values.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ Rules:
    This also applies to the messages of model calls inside a tool, whether the root graph or a subagent called the tool.
 5. A message is *kept* instead of pending if it stays with the client although no checkpoint of the root graph will
    contain it. Kept messages are the messages of subagents, the activities that nodes and tools write, the client's
-   copies of stored messages that cannot be read, and messages that the client cannot be made to drop. While an
+   copies of stored messages that cannot be read, and messages that no snapshot can remove from the client. While an
    interrupt is pending, the messages of the current superstep are kept too. If the option `unsaved` keeps a message,
    the message becomes a kept message at the next `values`. With `unsaved="run"`, it becomes pending again when the run
    ends. The ledger remembers kept messages until the run ends.
@@ -282,8 +282,8 @@ class Ledger:
             ended.has_ended, ended.model_call = True, None
 
     def keep(self, ids: Iterable[str]) -> None:
-        """Records that these messages stay with the client even if they are not stored (rule 5), for example because
-        the client cannot be made to drop them."""
+        """Records that these messages stay with the client even if they are not stored (rule 5), for example because no
+        snapshot can remove them from the client."""
         for message_id in ids:
             if message_id not in self._kept:
                 record = self._pending.pop(message_id, None) or Record()

@@ -45,7 +45,7 @@ class Reason(Enum):
     NO_CALL = "its tool call was not emitted"
     COPY = "its task has already streamed the same content under another id"
     OTHER_AGENT = "another agent's message has the same id, and the client does not let a different agent open it"
-    ON_CLIENT = "the client already has a message with the same id, and cannot be made to drop that message"
+    ON_CLIENT = "the client already has a message with the same id, and no snapshot can remove that message"
     SUPERSEDED = "another model call is streaming a message with the same id"
     STORED = "a checkpoint that was read during the stream contains the complete message"
     RECONCILED = "its superstep has ended, and the beginning of the message has been compared with the stored messages"

@@ -214,7 +214,7 @@ class Procedures:
     # --- messages -------------------------------------------------------------------------------------------------
 
     def not_stored(self, messages: Iterable[Any]) -> dict[str, list[Event]]:
-        """Returns the messages with text that the run has emitted and that `messages` does not contain (see
+        """Returns the assistant messages with text that the run has emitted but `messages` does not contain (see
         `Translator.not_stored`)."""
         return self._ledger.texts_not_stored({fields_of(message).get("id") for message in messages})
 

@@ -26,8 +26,8 @@ class Snapshots:
         client's activities of these types."""
 
     def of(self, messages: list[Event]) -> Iterator[Event]:
-        """Yields the one or two snapshots after which the client has these messages, in this order. If the client
-        cannot be made to drop a message, the ledger records that the message is kept."""
+        """Yields the one or two snapshots after which the client has these messages, in this order. If no snapshot can
+        remove a message from the client, the ledger records that the message is kept."""
         stored = {message["id"] for message in messages}
         yield from ordered_snapshots(self._view.order, messages, self._one)
         self._ledger.keep(message_id for message_id in self._view.order if message_id not in stored)

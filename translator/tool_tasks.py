@@ -19,7 +19,7 @@ Rules:
 3. Only the `tasks` mode shows which tool call a task runs. If the input of a task is a tool call, the task runs that
    tool call. LangChain's `create_agent` starts such a task for each tool call
    (https://github.com/langchain-ai/langchain/blob/master/libs/langchain_v1/langchain/agents/factory.py). If a node
-   called `tools` gets any other input, one task runs all tool calls of the last assistant message, as LangGraph's
+   named `tools` gets any other input, one task runs all tool calls of the last assistant message, as LangGraph's
    `ToolNode` does without `Send`
    (https://github.com/langchain-ai/langgraph/blob/main/libs/prebuilt/langgraph/prebuilt/tool_node.py). If only one of
    these tool calls is unanswered, the task runs that one. If several are unanswered, nothing shows which of them raises

@@ -227,8 +227,9 @@ class Translator:
         - The run of a platform counts as `Lost`, because a platform's stream stops in the same way however the run
           ended.
 
-        `source` tells a local graph and a platform apart. Without `source`, a stream counts as a platform's if any part
-        was a `Part` object, or had a shape that a local graph never yields (an event of the SDK, a message as JSON).
+        `source` distinguishes a local graph from a platform. Without `source`, a stream counts as a platform's if any
+        part was a `Part` object, or had a shape that a local graph never yields (an event of the SDK, a message as
+        JSON).
 
         Raises `TranslatorMisuseError` if this method is called before the start or after the end, and `TypeError` if
         `ending` is not an ending. In both cases, nothing changes.
@@ -274,10 +275,10 @@ class Translator:
         copy is removed. If the values may be older than the last values of the stream, nothing is emitted (see
         `checkpoint/values.py`).
 
-        For a subgraph that is waiting at an interrupt, it matters when this method is called. If this method is called
-        before the first part, the run continues in that subgraph, so the subgraph's messages are not removed. If it is
-        called before `finish`, with the interrupts that are pending in the subgraph, `finish` also emits the messages
-        of the subgraph that were missing from the stream.
+        For a subgraph that is waiting at an interrupt, it matters when this method is called. A call before the first
+        part means that the run continues in that subgraph, so the subgraph's messages are not removed. If this method
+        is called before `finish`, with the interrupts that are pending in the subgraph, `finish` also emits the
+        messages of the subgraph that were missing from the stream.
 
         Raises `TranslatorMisuseError` before the start and after the end.
         """

@@ -18,8 +18,8 @@ Rules:
   snapshot (https://github.com/ag-ui-protocol/ag-ui/blob/main/sdks/typescript/packages/client/src/verify/verify.ts). So
   if a message has an open item, the snapshot names the item's owner as the owner of the message. If a message and its
   open item have different owners, events are never used to extend the message.
-- If the client has an extra message that no snapshot would make it drop, no snapshot is emitted for that message. Such
-  a snapshot would have no effect, and each catch-up would repeat it.
+- If the client has an extra message that no snapshot can remove, no snapshot is emitted for that message. Such a
+  snapshot would have no effect, and each catch-up would repeat it.
 - A view that does not know all of the client's messages contains only the messages that it has seen streaming from
   their first event. These messages are emitted as events. A message is emitted in full, or from the point that the
   reader has reached, and open items stay open. No snapshot is emitted, because it would drop the client's other
@@ -155,8 +155,7 @@ def _in_common(messages: list[Event], wanted: list[Event]) -> int:
 
 
 def _stays_beside(sides: _Sides, present: list[Event], missing: list[Event]) -> bool:
-    """Whether the reader has all messages of the view, and in addition only messages that a snapshot would not make it
-    drop."""
+    """Whether the reader has all messages of the view, and no other messages that a snapshot could remove."""
     ids = {message["id"] for message in missing}
     others = [message for message in present if message["id"] not in ids]
     return (

@@ -38,8 +38,8 @@ _CALL_BLOCKS: Final = frozenset(
     {"tool_use", "function_call", "custom_tool_call", "tool_call", "invalid_tool_call", "tool_call_chunk"}
 )
 CALL_SIGNATURES: Final = "__gemini_function_call_thought_signatures__"
-"""The key in `additional_kwargs` under which `langchain-google-genai` keeps the thought signature of each tool call, as
-a mapping from tool call ids to signatures."""
+"""The key in `additional_kwargs` under which `langchain-google-genai` keeps a mapping from tool call ids to thought
+signatures."""
 _CONTENT_KWARGS: Final = (*reasoning.KWARGS, "tool_outputs", "refusal", "audio", CALL_SIGNATURES)
 _FRAGMENT_BLOCKS: Final = _CALL_BLOCKS | {"input_json_delta"}
 _BARE_TEXT: Final = frozenset({"type", "text", "index", "id"})

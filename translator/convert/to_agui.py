@@ -12,9 +12,9 @@ Rules:
    messages that a middleware wrote for the model, such as a summary, are not visible either. LangChain's middlewares
    mark them with `lc_source`
    (https://github.com/langchain-ai/langchain/blob/master/libs/langchain_v1/langchain/agents/middleware/summarization.py).
-3. The content of a user message becomes a string, or a list of content parts if it is a list. A block that is neither
-   text nor media is left out, and so are media whose source AG-UI cannot express. The callback `report` receives the
-   error.
+3. The content of a user message stays a string if it is one. Any other content becomes a list of content parts. A block
+   that is neither text nor media is left out, and so are media whose source AG-UI cannot express. The callback `report`
+   receives the error.
 4. The content of a tool result becomes a string. If it contains media, it becomes a list of content parts. Clients
    older than 1.0 refuse content parts in a tool result, so they get the parts as JSON text. Content that is neither
    text nor media becomes compact JSON.

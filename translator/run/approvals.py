@@ -32,7 +32,7 @@ _FIELDS: Final[Mapping[str, tuple[Schema, tuple[str, ...]]]] = {
     "reject": ({"message": _TEXT}, ()),
     "respond": ({"message": _TEXT}, ("message",)),
 }
-"""For each type of decision, the fields that it has in addition to `type`, and the names of those that are required."""
+"""For each type of decision, its fields in addition to `type`, and the names of the required ones."""
 _ANY: Final[Schema] = {"type": "object", "properties": {"type": _TEXT}, "required": ["type"]}
 
 

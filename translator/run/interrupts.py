@@ -159,7 +159,7 @@ class Interrupts:
     def add_last(self, interrupts: Iterable[Any], *, at_breakpoint: bool) -> None:
         """Adds the interrupts in the run's ending.
 
-        If reading `interrupts` raises an exception, the run counts as stopped at a breakpoint, because it must not
+        If reading `interrupts` raises an exception, the run counts as stopped at a breakpoint, so that it does not
         appear successful. The exception is raised again.
         """
         try:
@@ -344,8 +344,8 @@ def _raised_in(interrupt: _Interrupt, calls: Sequence[str], owns_calls: OwnsCall
 
 
 def _call_of_action(value: Any, calls: OpenCalls) -> str | None:
-    """Returns the id of the open tool call if exactly one matches the action that an interrupt's value asks for;
-    otherwise None."""
+    """If exactly one open tool call matches the action that an interrupt's value asks for, returns its id; otherwise
+    None."""
     requests = value.get("action_requests") if isinstance(value, dict) else None
     if not isinstance(requests, list) or len(requests) != 1 or not isinstance(requests[0], dict):
         return None

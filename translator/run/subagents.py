@@ -3,8 +3,7 @@ to a subagent, which tool call started the subagent, and how the subagent ends.
 
 Rules:
 
-1. A subagent is a graph that a tool called `task` runs for a tool call with the arguments `subagent_type` and
-   `description`
+1. A subagent is a graph that the tool `task` runs for a tool call with the arguments `subagent_type` and `description`
    (https://github.com/langchain-ai/deepagents/blob/main/libs/deepagents/deepagents/middleware/subagents.py). The last
    segment of its namespace names the task that runs the tool. The id of that task stays the same when the run is
    resumed, because LangGraph derives it from the checkpoint and the task's path
@@ -183,7 +182,7 @@ class Subagents:
         return self._options.subagents == "attributed"
 
     def _is_new(self, ns: Namespace, *, by_input: bool) -> bool:
-        """Returns whether a tool called the graph at `ns` and the graph has not been examined yet. Marks the graph as
+        """Returns whether the graph at `ns` was called by a tool and has not been examined yet. Marks the graph as
         examined."""
         key = (ns, by_input)
         if not ns or ns in self._by_ns or key in self._examined or not self._tools.is_called_by_tool(ns):
