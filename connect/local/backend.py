@@ -24,11 +24,12 @@ from ..run_outcome import CancelResult, PastErrors, RunOutcome
 from ..thread_info import ThreadStatus
 from .checkpointers import answered, reading
 from .checkpoints.thread_state import read
-from .connect import attach_local, cancel_local, found
+from .connect import attach_local, cancel_local
 from .run.run import Run
 from .run.runs import agent_of
 from .source import GraphSource
 from .submit import begin_local
+from .thread import LocalThread
 from .threads import LocalThreads
 from .watch import watched_local
 
@@ -145,10 +146,11 @@ class Local(GraphSource):
         """See `Backend`."""
         options, config = options or await self.options(), {"configurable": {"thread_id": thread_id}}
         with reading(log_context(self.name, thread_id)):
-            now = await found(self, thread_id, options)
-            if now is None or not await self.may_use(thread_id, now):
+            thread = LocalThread(self, thread_id)
+            now = await thread.now(options)
+            if now is None:
                 return None
-            last = await self.runs.store.last(self.key(thread_id))
+            last = await self.runs.store.last(thread.key)
             reads = read(self.graph, config, last, options.messages_key)
             state = (await answered(reads, self.read_timeout)).thread
         if isinstance(now, RunOutcome):

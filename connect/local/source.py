@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any, Self
 from weakref import WeakKeyDictionary
 
-from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import StateGraph
 from langgraph.pregel import Pregel
 
@@ -16,9 +15,8 @@ from ...translator import Options
 from ..access import Access, Metadata, names_of_agents
 from ..default_options import options_for
 from ..inputs.channels import InputChannels
-from ..run_outcome import RunOutcome
 from .channels import input_channels_of
-from .checkpointers import READ_TIMEOUT, Graph, answered, check_saver
+from .checkpointers import READ_TIMEOUT, Graph, check_saver
 from .process_lock import ProcessLock
 from .run.runs import Runs, Served, check_timeout, default_runs, runs_of
 from .store.active_run import ActiveRun, ThreadKey
@@ -116,20 +114,6 @@ class GraphSource:
     def stamp(self) -> dict[str, Any]:
         """The metadata of a thread that is created, as a checkpoint takes them."""
         return {key: value[0] if isinstance(value, list) else value for key, value in self.access.stamp.items()}
-
-    async def may_use(self, thread_id: str, now: ActiveRun | RunOutcome | None = None) -> bool:
-        """Whether the thread may be used: it is no other agent's, and no other user's. `now`: what is to be read or
-        stopped; without a run in it the store is asked for one, since another process may have started it. Raises what
-        the checkpointer raises."""
-        access, key, saver = self.access, self.key(thread_id), self.graph.checkpointer
-        if not access.keys:
-            return True
-        run = await self.readable_run(key) if now is None or isinstance(now, RunOutcome) else now
-        if run is not None:  # its thread may have no checkpoint yet
-            self.runs.owners.note(key, run.metadata)
-        if not isinstance(saver, BaseCheckpointSaver):
-            return access.allows(self.runs.owners.known(key))
-        return access.allows(await answered(self.runs.owners.find(key, saver, access), self.read_timeout))
 
     async def readable_run(self, key: ThreadKey) -> ActiveRun | None:
         """The active run of a thread, in whatever process, or an ended one that is kept."""

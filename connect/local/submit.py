@@ -69,6 +69,7 @@ from .run.runs import agent_of
 from .source import GraphSource
 from .store.active_run import ActiveRun, LastRun
 from .store.turns import Turn
+from .thread import LocalThread
 
 _Made = TypeVar("_Made")
 
@@ -99,7 +100,8 @@ class _Submission(Submission[Read]):
         self._agent = agent_of(source.graph, source.agent)
         label = log_context(self._agent, request.given.thread_id, request.given.run_id)
         super().__init__(request, no_edits=source.runs.no_edits, unused=source.unused, label=label)
-        self._thread = source.key(request.given.thread_id)
+        self._opened = LocalThread(source, request.given.thread_id)
+        self._thread = self._opened.key
         self._revision = 0
         """That of the thread when it was read last."""
         thread = {"configurable": {"thread_id": request.given.thread_id}}
@@ -168,7 +170,7 @@ class _Submission(Submission[Read]):
     async def _check_owner(self) -> None:
         """Raises `ThreadNotFoundError` for a thread that may not be used."""
         with reading(self._label):
-            is_ours = await self._source.may_use(self._given.thread_id)
+            is_ours = await self._opened.may_be_used()
         if not is_ours:
             raise ThreadNotFoundError
 
@@ -222,7 +224,7 @@ class _Submission(Submission[Read]):
     async def _start(self, wanted: Started, now: Read, point: ForkPoint | None) -> Batches:
         at = now if point is None else now.at(point)
         goes_in = await self._graph_input(wanted, at.thread, await self._channels())
-        if not self._source.access.allows(self._runs.owners.known(self._thread)):
+        if not self._opened.may_still_be_used():
             raise ThreadNotFoundError  # another agent, or user, began on it while this input was planned
         config = self._config
         if at.checkpoint_id is not None:

@@ -27,7 +27,7 @@ from typing import Any
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from ...translator import Failed, Finished, Options, Translator
-from ..errors import StoreUnavailableError, UnreadableError, failed, log_context
+from ..errors import StoreUnavailableError, UnreadableError, failed
 from ..events.encoded import Event, to_batch
 from ..events.readers import Reader, direct_options
 from ..events.relay import Relayed, relaying
@@ -37,10 +37,9 @@ from ..run_outcome import UNFINISHED, PastErrors, RunOutcome, written_as
 from .checkpointers import answered, has_checkpointer
 from .checkpoints.history import state_at
 from .checkpoints.thread_state import outcome_at
-from .connect import found
-from .run.runs import agent_of
 from .source import GraphSource
 from .store.active_run import ActiveRun, is_news
+from .thread import LocalThread
 
 _log = logging.getLogger(__name__)
 
@@ -111,6 +110,7 @@ class _Watch:
         """The number of the last run in the state that the reader began with. The feed may have it, and earlier ones:
         those that started while the state was read."""
         self._source = source
+        self._thread = LocalThread(source, thread_id)
         self._thread_id = thread_id
         self._reader = reader
         self._options = options
@@ -129,12 +129,12 @@ class _Watch:
         """The id of the last run, if its process was lost: it may come back, and end."""
         self._failures = 0
         """Looks in a row at which the checkpointer raised."""
-        self._label = log_context(agent_of(source.graph, source.agent), thread_id)
+        self._label = self._thread.label()
 
     async def may_show(self, run: ActiveRun) -> bool:
         """Whether the thread of this run may be used."""
         try:
-            return await self._source.may_use(self._thread_id, run)
+            return await self._thread.may_be_used(run)
         except Exception:  # whatever a checkpointer raises
             _log.exception("The checkpointer raised (%s).", run.label)
             return False
@@ -176,13 +176,13 @@ class _Watch:
         mark = await _mark_of(self._source, self._thread_id)
         if mark == self._mark and not is_first:
             return []
-        now = await found(self._source, self._thread_id, self._options)
-        if now is None or not isinstance(now, RunOutcome):  # it is among the starts
-            return []
-        if not await self._source.may_use(self._thread_id):
+        now = await self._thread.now(self._options)
+        if now is None:
             self._mark = mark
             return []
-        last = await self._source.runs.store.last(self._source.key(self._thread_id))
+        if not isinstance(now, RunOutcome):  # it is among the starts
+            return []
+        last = await self._source.runs.store.last(self._thread.key)
         events: list[Event] = []
         if is_first:
             events, self.since = self._idle(now), now.number

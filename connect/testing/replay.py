@@ -28,6 +28,7 @@ from ..events.readers import Reader
 from ..events.relay import Relayed, relaying
 from ..inputs.thread_state import ThreadState
 from ..local.backend import Local
+from ..local.thread import LocalThread
 from ..run_outcome import PastErrors
 from ..thread_info import ThreadStatus
 from .recording import Recording
@@ -68,7 +69,7 @@ class Replay(Local):
     async def thread(self, thread_id: str, options: Options | None = None) -> ThreadState | None:
         """See `Backend`."""
         found = await super().thread(thread_id, options)
-        if found is None and thread_id == self.recording.thread_id and await self.may_use(thread_id):
+        if found is None and thread_id == self.recording.thread_id and await LocalThread(self, thread_id).may_be_used():
             return self._recorded
         return found
 

@@ -133,3 +133,27 @@ def test_a_service_opens_threads_in_one_place() -> None:
         ("streams/endings.py", "given.thread_id"),  # in the events that it makes
         ("streams/transmission.py", "self._stream.thread_id"),  # in the log
     }
+
+
+def test_who_may_use_a_thread_is_asked_where_it_is_opened() -> None:
+    """A backend finds a thread, or the rows of a list, in one module each. Nothing else looks for runs of a thread."""
+    asks = {
+        name
+        for name, node in nodes(ROOT)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "allows"
+    }
+    assert asks - {"serve/requests/langgraph_auth.py"} == {
+        *("local/index/reading.py", "local/thread.py"),
+        *("platform/thread.py", "platform/threads.py"),
+    }
+    reads = {
+        name
+        for name, node in nodes(ROOT, "local/store/", "local/run/", "local/index/")
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func).endswith(("store.active", "outcome_without_checkpoint"))
+    }
+    assert reads == {
+        "local/source.py",
+        "local/submit.py",  # an input that waits: its owner is asked before it, and again after each wait
+        "local/thread.py",
+    }

@@ -18,6 +18,7 @@ from langgraph_sdk.schema import StreamPart
 from ....translator import PLATFORM_STREAM_MODES, Cancelled, Ending, Failed, Lost
 from ...local.run.runs import RUN_MODES
 from ...local.run.structured_output import with_marker
+from ...local.thread import LocalThread
 from ...platform.backend import Platform, outcome
 from ...platform.http import Received
 from ...platform.join.replayed import ReplayFilter
@@ -94,7 +95,7 @@ async def _record_graph(settings: RecordSettings, given: dict[str, Any], lifetim
     graph = await built(target, found, threads, lifetime)
     thread_id, run_id = settings.thread or str(uuid4()), str(uuid4())
     source = source_of(target, graph)
-    if not await source.may_use(thread_id):
+    if not await LocalThread(source, thread_id).may_be_used():
         raise Failure(f"thread {thread_id!r} is another agent's")
     parts = graph.astream(
         Command(**given["command"]) if "command" in given else given["input"],

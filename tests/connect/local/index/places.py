@@ -16,6 +16,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import interrupt
 from langgraph_agui.connect import Local, Runs, run, thread
+from langgraph_agui.connect.local.thread import LocalThread
 
 KINDS = ("memory", "SQLite", "another")
 AGENTS = ("chat", "desk")
@@ -106,7 +107,7 @@ async def expected(source: Local, titles: dict[str, str]) -> list[tuple[str, str
         if not key["checkpoint_ns"]:
             newest[key["thread_id"]] = max(newest.get(key["thread_id"], ""), key["checkpoint_id"])
     ids = sorted(newest, key=lambda each: newest[each], reverse=True)
-    usable = [(each, await thread(source, each)) for each in ids if await source.may_use(each)]
+    usable = [(each, await thread(source, each)) for each in ids if await LocalThread(source, each).may_be_used()]
     return [(each, now.status, titles.get(each, "hello")) for each, now in usable if now is not None]
 
 
@@ -137,7 +138,7 @@ async def at_random(kind: str, where: str | Path, seed: int, steps: int) -> None
             words = random.choice(("hello", "ask", "raise")) if is_there else "hello"
             match random.randrange(6):
                 case 0 | 1:
-                    if await source.may_use(thread_id):
+                    if await LocalThread(source, thread_id).may_be_used():
                         await said(source, thread_id, words, f"run-{step}")
                 case 2:
                     marks = random.choice(({}, {"agui_agent": agent, "user": user}))
