@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
+from tests.support.authorities import trust_nobody
 from tests.support.clients.agui_client import AguiClient
 from tests.support.clients.live_client import LiveClients
 from tests.support.clients.platform.recorded_run import Recorded, recorded
@@ -20,6 +21,7 @@ from tests.support.servers.platforms.dev_server import GRAPHS, MortalServer, mor
 from tests.support.servers.processes.several import Processes, processes
 
 register_profiles()
+trust_nobody()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

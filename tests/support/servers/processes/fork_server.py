@@ -21,6 +21,8 @@ from importlib import import_module
 from types import FrameType
 from typing import Any, NoReturn
 
+from tests.support.authorities import trust_nobody
+
 IMPORTED = {
     "all": (
         "fixtures.gated",
@@ -168,6 +170,7 @@ def _end(code: object) -> NoReturn:
 
 def main() -> None:
     """Serves, and runs in each forked process what was asked for: that process ends as the module does."""
+    trust_nobody()
     for name in IMPORTED[sys.argv[2]]:
         import_module(name)
     gc.freeze()  # a collection in a forked process copies the pages of all that it looks at
