@@ -1,10 +1,11 @@
-"""A pytest plugin: in which order, and by which of xdist's workers, tests are run.
+"""A pytest plugin: in which order, and by which of xdist's workers, tests are run; and which files took longest.
 
 Loaded with `-p tests.support.schedule`, which `make test` does. A file is run by one worker. All files with tests on
 the `langgraph dev` server are run by the same one, so that the others need not start a server. These begin first, then
 those with tests marked `early`, so that no worker is left at the end with what takes long.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -15,6 +16,10 @@ from xdist.scheduler import LoadFileScheduling
 
 DEV_SERVER = ("dev_server: str", "backend: Backend", '}_server")')
 """What a file has in it whose tests ask for the `langgraph dev` server."""
+
+
+SHOWN = 15
+"""Files that the summary names."""
 
 
 class Schedule(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
@@ -35,6 +40,18 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Schedul
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Puts first what begins first."""
     items.sort(key=_turn)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Says which files took longest, with their fixtures: whoever looks for time finds it there."""
+    seconds = defaultdict[str, float](float)
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if isinstance(report, pytest.TestReport):
+                seconds[report.nodeid.partition("::")[0]] += report.duration
+    terminalreporter.section(f"{SHOWN} files that took longest, of {sum(seconds.values()):.0f} s")
+    for file, spent in sorted(seconds.items(), key=lambda each: -each[1])[:SHOWN]:
+        terminalreporter.write_line(f"{spent:6.1f} s  {file}")
 
 
 def _turn(item: pytest.Item) -> int:

@@ -13,7 +13,7 @@ ON_THE_SERVER = "import pytest\n@pytest.fixture\ndef dev_server(): ...\ndef test
 EARLY = "import pytest\npytestmark = pytest.mark.early\ndef test_one(): ..."
 
 
-def test_files_stay_whole_and_what_takes_long_begins(
+def test_files_stay_whole_what_takes_long_begins_and_is_named(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
@@ -32,3 +32,6 @@ def test_files_stay_whole_and_what_takes_long_begins(
     assert other[0] == "test_e.py::test_one"
     for file in ("test_a.py", "test_c.py"):
         assert sorted(sum(name.startswith(file) for name in names) for names in (one, other)) == [0, 3]
+    [title] = [place for place, line in enumerate(result.outlines) if "files that took longest" in line]
+    named = [line.split()[-1] for line in result.outlines[title:] if " s  " in line]
+    assert sorted(named) == [f"test_{name}.py" for name in "abcde"]
