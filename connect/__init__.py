@@ -23,8 +23,8 @@ where a run is claimed and released              `local/run/runs.py` (`Runs.star
 which process serves an agent, where processes   `local/process_lock.py`
 share no run store
 whether the clock lets a thread be written       `local/checkpoints/clock.py`
-what other processes have of a run               the room `local/store/redis`: `publisher.py` here, `followed_run.py`
-                                                 there
+what other processes have of a run               the room `local/store`: `publisher.py` here, `followed_run.py` there;
+                                                 it is kept in the rooms `redis` and `sqlite`
 what becomes of a run when its last reader       `Intake.on_disconnect`, in `inputs/intake.py`; it is done by the
 leaves                                           run store, and on a platform by `platform/submit.py`
 what a late joiner gets                          `events/event_log.py`; `platform/join/attach.py`
@@ -68,6 +68,7 @@ from .local.run.runs import Runs, start
 from .local.run.structured_output import StructuredOutputMarker
 from .local.run.summary import RunSummary
 from .local.store.memory_store import MemoryRunStore
+from .local.store.sqlite import SqliteRunStore
 from .platform.backend import Platform, outcome
 from .platform.calls import RetryPolicy
 from .run_outcome import PAST_ERROR, PastErrors
@@ -101,6 +102,7 @@ __all__ = [
     "Runs",
     "RunsClosedError",
     "Source",
+    "SqliteRunStore",
     "StoreUnavailableError",
     "StructuredOutputMarker",
     "ThreadInfo",

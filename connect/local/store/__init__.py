@@ -7,7 +7,7 @@ publishes what the run emits to the others:
     elsewhere FollowedRun <--entries-- the log --events--> readers
 
 - `run_store`: the interface. `memory_store`: the store of one process. `database_store`: that of several.
-- `run_database`: the interface of what they share, and `records`, what it keeps. `redis` implements it.
+- `run_database`: the interface of what they share, and `records`, what it keeps. `redis` and `sqlite` implement it.
 - `publisher`: the owner's side of a run, with its lease. `followed_run`: the side of all other processes.
 - `logs`: the one task of a process that reads the logs of all runs that it follows.
 - `contact`: since when this process has been in contact with the database, so that it may count a run as lost.

@@ -1,4 +1,5 @@
-"""What every run store does: two scopes of runs stand for two processes, which share a store; of Redis each has one."""
+"""What every run store does: two scopes of runs stand for two processes, which share a store; of those of several
+processes each has one."""
 
 import asyncio
 import gc
@@ -18,6 +19,7 @@ from langgraph_agui.connect.local.store.active_run import LastRun, ThreadKey
 from langgraph_agui.connect.local.store.memory_store import MemoryRunStore
 from langgraph_agui.connect.local.store.redis import RedisRunStore
 from langgraph_agui.connect.local.store.run_store import RunStore
+from langgraph_agui.connect.local.store.sqlite import SqliteRunStore
 from langgraph_agui.connect.testing import Pause
 from langgraph_agui.translator import Cancelled, Failed, Finished
 
@@ -27,7 +29,7 @@ from tests.support.servers.databases.redis_server import RedisServer, running_re
 from tests.support.servers.serving import posted
 from tests.support.streams.paced import HELLO, Graph, asking, on, quick, speaking, waiting
 
-MEMORY, REDIS = "memory", pytest.param("redis", marks=pytest.mark.services)
+STORES = ["memory", "sqlite", pytest.param("redis", marks=pytest.mark.services)]
 
 
 LEASE = 2.0
@@ -60,13 +62,16 @@ class Processes:
         return last
 
 
-@pytest.fixture(params=[MEMORY, REDIS])
+@pytest.fixture(params=STORES)
 async def processes(request: pytest.FixtureRequest) -> AsyncIterator[Processes]:
     owner: RunStore
     store: RunStore
     if request.param == "redis":
         url = request.getfixturevalue("redis").url
         owner, store = RedisRunStore(url, lease=LEASE), RedisRunStore(url, lease=LEASE)
+    elif request.param == "sqlite":
+        path = request.getfixturevalue("tmp_path") / "runs.db"
+        owner, store = SqliteRunStore(path, lease=LEASE), SqliteRunStore(path, lease=LEASE)
     else:
         owner = store = MemoryRunStore()
     processes = Processes(owner, store)

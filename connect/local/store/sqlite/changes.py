@@ -1,0 +1,139 @@
+"""What has changed in the file since the last look, for who takes it: `Changes`."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+from ..active_run import ThreadKey
+from ..records import Claim, Entry
+from ..renewals import clock
+from ..run_database import Log, News, Take, Wake
+from .steps import NEWS, Database, entries
+from .tables import name_of
+
+_log = logging.getLogger(__name__)
+
+
+class _Reading:
+    """One call of `read`."""
+
+    def __init__(self, logs: Mapping[Log, int]) -> None:
+        self.logs = dict(logs)
+        self.found: asyncio.Future[dict[Log, Sequence[Entry]]] = asyncio.get_running_loop().create_future()
+        self.is_over = False
+
+    def end(self, found: dict[Log, Sequence[Entry]]) -> None:
+        self.is_over = True
+        if not self.found.done():
+            self.found.set_result(found)
+
+
+class Changes:
+    """Those of one process. `process`: its id. `wake`: see `Wake`."""
+
+    def __init__(self, process: str, wake: Wake) -> None:
+        self._process = process
+        self._wake = wake
+        self._takers: dict[str, list[Take]] = {}
+        self._reading: _Reading | None = None
+        self._news = self._entries = 0
+        """The places up to which the tables have been looked at."""
+        self._numbers: dict[Log, int] = {}
+        """The last entry of each log that was found up to there."""
+        self._looked = clock()
+
+    def add(self, thread: ThreadKey, take: Take) -> None:
+        """Adds who takes the notifications of a thread."""
+        self._takers.setdefault(name_of(thread), []).append(take)
+
+    def remove(self, thread: ThreadKey, take: Take) -> None:
+        """Ends what `add` began."""
+        takers = self._takers[name_of(thread)]
+        takers.remove(take)
+        if not takers:
+            del self._takers[name_of(thread)]
+
+    def reading(self, logs: Mapping[Log, int]) -> asyncio.Future[dict[Log, Sequence[Entry]]]:
+        """The next entries of these logs."""
+        self._reading = _Reading(logs)
+        return self._reading.found
+
+    def end_reading(self) -> None:
+        """Ends `reading`."""
+        if self._reading is not None:
+            self._reading.end({})
+
+    # --- in the thread of the connection ------------------------------------------------------------------------------
+
+    def look(self, database: Database, has_lost: bool) -> Callable[[], None] | None:
+        """See `Connection`."""
+        now = clock()
+        has_lost = has_lost or now > self._looked + NEWS / 2  # some may have been deleted meanwhile
+        self._looked = now
+        if has_lost:
+            self._numbers, self._entries = {}, _last_place(database, "entries")
+            self._news = _last_place(database, "news")
+        query = "SELECT place, channel, kind, fence, body FROM news WHERE place > ? ORDER BY place"
+        news = database.execute(query, (self._news,)).fetchall()
+        self._news = news[-1][0] if news else self._news
+        reading, found = self._reading, dict[Log, Sequence[Entry]]()
+        if reading is not None and not reading.is_over:
+            found = self._found(database, reading.logs)
+            reading.is_over = bool(found)
+        if not (has_lost or news or found):
+            return None
+
+        def tell() -> None:
+            if has_lost:
+                self._tell_all()
+            for _, channel, kind, fence, body in news:
+                self._tell(channel, kind, fence, body)
+            if reading is not None and found:
+                reading.end(found)
+
+        return tell
+
+    def _found(self, database: Database, logs: Mapping[Log, int]) -> dict[Log, Sequence[Entry]]:
+        query = "SELECT place, thread, fence FROM entries JOIN logs USING (log) WHERE place > ?"
+        changed = database.execute(query, (self._entries,)).fetchall()
+        self._entries = max((place for place, _, _ in changed), default=self._entries)
+        names, found, known = {(thread, fence) for _, thread, fence in changed}, {}, self._numbers
+        self._numbers = {}
+        for log, after in logs.items():
+            self._numbers[log] = after
+            if known.get(log) != after or (name_of(log.thread), log.fence) in names:
+                new = entries(database, log, after)
+                if new:
+                    found[log], self._numbers[log] = cast(Sequence[Entry], new), new[-1].number
+        return found
+
+    # --- in the event loop --------------------------------------------------------------------------------------------
+
+    def _tell_all(self) -> None:
+        self._wake(None)
+        for takers in list(self._takers.values()):
+            for take in list(takers):
+                _given(take, None)
+
+    def _tell(self, channel: str, kind: Any, fence: int, body: bytes) -> None:
+        if channel == self._process:
+            self._wake(fence)
+            return
+        for take in list(self._takers.get(channel, ())):
+            claim = Claim.from_json(body) if kind in ("started", "back") else None
+            _given(take, News(kind, fence, claim, body.decode() if kind == "mark" else ""))
+
+
+def _given(take: Take, news: News | None) -> None:
+    try:
+        take(news)
+    except Exception:
+        _log.exception("A notification could not be taken.")
+
+
+def _last_place(database: Database, table: str) -> int:
+    known = database.execute("SELECT seq FROM sqlite_sequence WHERE name = ?", (table,)).fetchone()
+    return 0 if known is None else int(known[0])

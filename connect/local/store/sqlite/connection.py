@@ -1,0 +1,229 @@
+"""`Connection`: the thread of this process that has the connection to the file. What a step means is not known here.
+
+Rules:
+
+1. Steps that wait at the same time are carried out in one transaction, so that many runs cost one commit.
+2. The thread also looks whether another process has changed the file (`PRAGMA data_version`), after 2 ms at first, and
+   less and less often while nothing changes. A socket for each process would be faster by 1.5 ms, and would have to be
+   reached from every container that shares the file.
+3. No connection is carried over a fork: SQLite would count the locks of the parent process as those of the child. So it
+   is closed before, and opened by the next step.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sqlite3
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import Any, Final, NamedTuple, TypeVar
+from weakref import WeakSet
+
+from ....errors import StoreUnavailableError
+from .steps import Database
+from .tables import file_of, opened
+
+_SHORTEST, _LONGEST, _GROWTH = 0.002, 0.05, 1.3
+"""Seconds between two looks at the file, and how much longer each is than the last one while nothing changes."""
+_FAILURES: Final = (sqlite3.Error, OSError)
+
+_Answer = TypeVar("_Answer")
+_log = logging.getLogger(__name__)
+
+
+class _Step(NamedTuple):
+    work: Callable[[Database], Any]
+    writes: bool
+    proves: bool
+    answer: asyncio.Future[Any]
+
+
+class Connection:
+    """A connection of one event loop. `path`: the file. `timeout`: seconds that a step may take. `look`: called in the
+    thread after a change, and given whether something may have been lost before; gives what is to be called in the
+    event loop. None: nobody looks, and failures are not logged."""
+
+    def __init__(
+        self, path: str, timeout: float, look: Callable[[Database, bool], Callable[[], None] | None] | None
+    ) -> None:
+        self._path = path
+        self._timeout = timeout
+        self._look = look
+        self._steps: SimpleQueue[_Step | None] = SimpleQueue()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._database: Database | None = None
+        self._in_use = threading.Lock()
+        """Held while the thread uses the connection."""
+        self._file: tuple[int, int] | None = None
+        self._version = -1
+        self._is_available = self._is_open = True
+        self._has_lost = True
+        """Whether what changed before may have been missed."""
+        _connections.add(self)
+
+    def of_another_loop(self) -> Connection:
+        """The same file for another event loop."""
+        return Connection(self._path, self._timeout, None)
+
+    def start(self) -> None:
+        """Begins to look."""
+        if self._thread is None and self._is_open:
+            self._loop = asyncio.get_running_loop()
+            self._thread = threading.Thread(target=self._work, name="runs of langgraph-agui", daemon=True)
+            self._thread.start()
+
+    async def run(
+        self, step: Callable[..., _Answer], *given: Any, writes: bool = True, proves: bool = False
+    ) -> _Answer:
+        """The answer of a step. `proves`: whether success means that any step succeeds. Raises
+        `StoreUnavailableError`."""
+        self.start()
+        if not self._is_open:
+            raise StoreUnavailableError
+        answer: asyncio.Future[_Answer] = asyncio.get_running_loop().create_future()
+        self._steps.put(_Step(lambda database: step(database, *given), writes, proves, answer))
+        try:
+            async with asyncio.timeout(2 * self._timeout):  # a step waits for one before it at most
+                return await answer
+        except TimeoutError as error:
+            raise StoreUnavailableError from error
+
+    async def aclose(self) -> None:
+        """Ends the thread, after the steps that wait."""
+        self._is_open = False
+        if self._thread is not None:
+            self._steps.put(None)
+            await asyncio.to_thread(self._thread.join, 2 * self._timeout)
+
+    # --- in the thread ----------------------------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        pause = _SHORTEST
+        while self._loop is not None and not self._loop.is_closed():
+            steps = self._next(None if self._look is None else pause)
+            with self._in_use:
+                self._carry_out([step for step in steps if step is not None and not step.answer.cancelled()])
+                pause = _SHORTEST if self._has_changed(bool(steps)) else min(pause * _GROWTH, _LONGEST)
+            if None in steps:
+                break
+        with self._in_use:
+            self.close()
+
+    def _next(self, pause: float | None) -> list[_Step | None]:
+        try:
+            steps = [self._steps.get(timeout=pause)]
+            while not self._steps.empty():
+                steps.append(self._steps.get_nowait())
+        except Empty:
+            return []
+        return steps
+
+    def _carry_out(self, steps: Sequence[_Step]) -> None:
+        if not steps:
+            return
+        try:
+            answers = self._transaction(steps)
+        except _FAILURES as error:
+            self._fail(error)
+            self._answer(steps, [StoreUnavailableError() for _ in steps])
+        except Exception as error:
+            if len(steps) == 1:
+                self._answer(steps, [error])
+            else:
+                for step in steps:
+                    self._carry_out([step])
+        else:
+            if not self._is_available and any(step.proves for step in steps):
+                self._is_available = True
+                _log.warning("The file %s answers again.", self._path)
+            self._answer(steps, answers)
+
+    def _transaction(self, steps: Sequence[_Step]) -> list[Any]:
+        if self._database is not None and file_of(self._path) != self._file:
+            self.close()  # another file has its place
+        if self._database is None:
+            self._database = opened(self._path, self._timeout)
+            self._file, self._version, self._has_lost = file_of(self._path), -1, True
+        self._database.execute("BEGIN IMMEDIATE" if any(step.writes for step in steps) else "BEGIN")
+        try:
+            answers = [step.work(self._database) for step in steps]
+            self._database.execute("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):
+                self._database.execute("ROLLBACK")
+            raise
+        return answers
+
+    def _has_changed(self, has_steps: bool) -> bool:
+        """Looks whether the file has changed, and at what has."""
+        if self._look is None or self._database is None:
+            return False
+        try:
+            (version,) = self._database.execute("PRAGMA data_version").fetchone()
+            if version == self._version and not has_steps:
+                return False
+            tell = self._look(self._database, self._has_lost)
+        except _FAILURES as error:
+            self._fail(error)
+            return False
+        self._version, self._has_lost = version, False
+        if tell is not None:
+            self._call(tell)
+        return True
+
+    def _fail(self, error: Exception) -> None:
+        self._has_lost = True
+        if self._is_available and self._look is not None:
+            text = "The file %s does not answer (%s: %s). Runs of this process continue."
+            _log.warning(text, self._path, type(error).__name__, error)
+        self._is_available = False
+        if "locked" not in str(error):
+            self.close()
+
+    def _answer(self, steps: Sequence[_Step], answers: Sequence[Any]) -> None:
+        def tell() -> None:
+            for step, answer in zip(steps, answers, strict=True):
+                if step.answer.done():
+                    continue
+                if isinstance(answer, Exception):
+                    step.answer.set_exception(answer)
+                else:
+                    step.answer.set_result(answer)
+
+        self._call(tell)
+
+    def _call(self, tell: Callable[[], None]) -> None:
+        if self._loop is not None:
+            with suppress(RuntimeError):  # it is closed
+                self._loop.call_soon_threadsafe(tell)
+
+    def close(self) -> None:
+        """Closes the connection to the file, which the next step opens again."""
+        database, self._database = self._database, None
+        if database is not None:
+            with suppress(sqlite3.Error):
+                database.close()
+
+
+_connections: WeakSet[Connection] = WeakSet()
+_held: list[Connection] = []
+
+
+def _before_fork() -> None:
+    for connection in list(_connections):
+        connection._in_use.acquire()
+        connection.close()
+        _held.append(connection)
+
+
+def _after_fork() -> None:
+    while _held:
+        _held.pop()._in_use.release()
+
+
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)

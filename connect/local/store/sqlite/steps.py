@@ -1,0 +1,337 @@
+"""What a run database does in the file in one transaction: functions of the connection, each with its step in Redis as
+its counterpart. Every one may be repeated or delayed; see the rules of `run_database`."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Sequence
+from typing import Any, Final, Literal
+
+from ..records import SNAPSHOT, Claim, Entry, RunEnd
+from ..renewals import clock
+from ..run_database import Append, Appended, Claimed, Lease, Log, Own
+from .tables import name_of
+
+_DAY: Final = 86_400.0
+"""Seconds for which the outcome of a run is kept."""
+_LOG: Final = 60.0
+"""Seconds for which a log is kept after its last entry."""
+NEWS: Final = 60.0
+"""Seconds for which notifications are kept."""
+_CONTACTS_A_LEASE: Final = 3
+"""A contact ends after this part of a lease: earlier than any lease that could not be renewed."""
+
+Database = sqlite3.Connection
+
+
+def nothing(database: Database) -> None:
+    """A step that only shows that the file can be read."""
+
+
+def _one(database: Database, query: str, *given: Any) -> Any:
+    return database.execute(query, given).fetchone()
+
+
+def notify(database: Database, channel: str, kind: str, fence: int = 0, body: bytes = b"") -> None:
+    """Notifies the takers of a thread, or a process."""
+    given = (channel, kind, fence, body, clock() + NEWS)
+    database.execute("INSERT INTO news (channel, kind, fence, body, kept) VALUES (?, ?, ?, ?, ?)", given)
+
+
+# --- who has a thread -------------------------------------------------------------------------------------------------
+
+
+def keep_contact(database: Database, process: str, lease: float, is_first: bool) -> bytes:
+    """See `RunDatabase.keep_contact`. Deletes what nobody needs any more, too."""
+    now = clock()
+    _delete_old(database, now)
+    since = _contact(database, process, now)
+    since = now if since is None else since
+    given = (process, since, now + lease / _CONTACTS_A_LEASE)
+    database.execute("INSERT OR REPLACE INTO contacts VALUES (?, ?, ?)", given)
+    database.execute("INSERT OR IGNORE INTO facts VALUES ('emptied', ?)", (0 if is_first else now,))
+    database.execute("INSERT OR REPLACE INTO facts VALUES ('seen', ?)", (now,))
+    return repr(since).encode()
+
+
+def _contact(database: Database, process: str, now: float) -> float | None:
+    contact = _one(database, "SELECT since FROM contacts WHERE process = ? AND until > ?", process, now)
+    return None if contact is None else float(contact[0])
+
+
+def _delete_old(database: Database, now: float) -> None:
+    for (log,) in database.execute("SELECT log FROM logs WHERE kept < ?", (now,)).fetchall():
+        database.execute("DELETE FROM entries WHERE log = ?", (log,))
+        database.execute("DELETE FROM logs WHERE log = ?", (log,))
+    for table in ("contacts", "readers", "closed"):
+        database.execute(f"DELETE FROM {table} WHERE until < ?", (now,))
+    database.execute("DELETE FROM tickets WHERE until < ?", (now - NEWS,))
+    database.execute("DELETE FROM news WHERE kept < ?", (now,))
+    database.execute("DELETE FROM threads WHERE kept < ? AND (until IS NULL OR until < ?)", (now, now - _DAY))
+
+
+def _state(database: Database, thread: str, process: str, lease: float) -> tuple[str, float]:
+    """The state of a thread's lease, and for how many seconds it is valid or in doubt."""
+    now, decided = clock(), 0.0
+    known = _one(database, "SELECT claim, until FROM threads WHERE thread = ?", thread)
+    if known is not None and known[0] is not None:
+        if now < (known[1] or 0):
+            return "valid", known[1] - now
+        decided = max(known[1] or 0, _contact(database, process, now) or now) + lease / 2
+    elif known is None:
+        emptied = _one(database, "SELECT value FROM facts WHERE name = 'emptied'")
+        decided = (now if emptied is None else emptied[0]) + lease / 2
+    if now < decided:
+        return "doubt", decided - now
+    return "free" if known is None or known[0] is None else "lost", 0.0
+
+
+def lease_of(database: Database, thread: str, process: str, lease: float) -> Lease:
+    """See `RunDatabase.lease_of`."""
+    state, seconds = _state(database, thread, process, lease)
+    known = _one(database, "SELECT fence, claim, status FROM threads WHERE thread = ?", thread)
+    fence, stored, status = (0, None, None) if known is None else known
+    run = None if stored is None else Claim.from_json(stored)
+    return Lease(state, seconds, fence, run, status == "stopping")  # type: ignore[arg-type]
+
+
+def claim(
+    database: Database,
+    thread: str,
+    token: str,
+    claim: Claim,
+    contact: bytes,
+    revision: int | None,
+    process: str,
+    lease: float,
+) -> Claimed | Claim | float | Literal["closed", "changed"]:
+    """See `RunDatabase.claim`."""
+    now = clock()
+    if _one(database, "SELECT 1 FROM closed WHERE thread = ? AND until > ?", thread, now):
+        return "closed"
+    query = "SELECT fence, token, claim, ended, last FROM threads WHERE thread = ?"
+    known: Any = _one(database, query, thread)
+    fence, its_token, its_claim, ended, last = (0, *[None] * 4) if known is None else known
+    before = None if last is None else RunEnd.from_json(last)
+    if its_token == token:
+        return Claimed(fence, before)
+    if ended == token:
+        return "closed"  # it was delayed until its run had ended: no caller waits for this answer
+    state, seconds = _state(database, thread, process, lease)
+    if state == "valid":
+        return Claim.from_json(its_claim)
+    if state == "doubt":
+        return seconds
+    since = _contact(database, process, now)
+    if since is None or repr(since).encode() != contact:
+        return lease / 2
+    if revision not in (None, fence):
+        return "changed"
+    granted, stored = max(time.time_ns() // 1_000_000, fence + 1), claim.to_json()  # rises also in a new file
+    database.execute("INSERT OR IGNORE INTO threads (thread, fence, kept) VALUES (?, 0, 0)", (thread,))
+    database.execute(
+        "UPDATE threads SET fence = ?, token = ?, claim = ?, until = ?, kept = ?, status = NULL, is_cancelled = 0 "
+        "WHERE thread = ?",
+        (granted, token, stored, now + lease, now + _DAY, thread),
+    )
+    notify(database, thread, "started", granted, stored)
+    return Claimed(granted, before)
+
+
+def _owned(database: Database, thread: str, own: Own) -> tuple[float | None, bool] | None:
+    """Until when the run had its lease, and whether it is to stop, if it has the thread or gets it again."""
+    query = "SELECT fence, until, is_cancelled FROM threads WHERE thread = ?"
+    fence, until, is_cancelled = _one(database, query, thread) or (0, None, 0)
+    if fence == own.fence:
+        return until, bool(is_cancelled)
+    if fence > own.fence:
+        return None
+    database.execute("INSERT OR IGNORE INTO threads (thread, fence, kept) VALUES (?, 0, 0)", (thread,))
+    database.execute(
+        "UPDATE threads SET fence = ?, token = ?, claim = ?, kept = ?, status = NULL, is_cancelled = 0 "
+        "WHERE thread = ?",
+        (own.fence, own.token, own.claim.to_json(), clock() + _DAY, thread),
+    )
+    return until, False
+
+
+def _come_back(database: Database, thread: str, own: Own, until: float | None) -> None:
+    """Readers elsewhere may have been told that the owner is lost: they are told that it is back."""
+    if until is None or until <= clock():
+        notify(database, thread, "back", own.fence, own.claim.to_json())
+
+
+def _renewed(database: Database, own: Own, lease: float, status: str | None) -> bool | None:
+    """Renews the lease of a run that has its thread; whether it is to stop, None if it has not."""
+    thread = name_of(own.thread)
+    owned = _owned(database, thread, own)
+    if owned is None:
+        return None
+    _come_back(database, thread, own, owned[0])
+    given = (clock() + lease, status, thread)
+    database.execute("UPDATE threads SET until = ?, status = coalesce(?, status) WHERE thread = ?", given)
+    return owned[1]
+
+
+def renew(database: Database, runs: Sequence[Own], lease: float) -> list[bool]:
+    """See `RunDatabase.renew`."""
+    return [_renewed(database, own, lease, None) is not None for own in runs]
+
+
+def release(database: Database, own: Own, last: RunEnd | None) -> bool:
+    """See `RunDatabase.release`."""
+    thread = name_of(own.thread)
+    if _one(database, "SELECT 1 FROM threads WHERE thread = ? AND ended = ?", thread, own.token):
+        return True
+    owned = _owned(database, thread, own)
+    if owned is None:
+        return False
+    _come_back(database, thread, own, owned[0])
+    database.execute(
+        "UPDATE threads SET ended = ?, fence = ?, last = coalesce(?, last), kept = ?, "
+        "claim = NULL, token = NULL, until = NULL, status = NULL, is_cancelled = 0 WHERE thread = ?",
+        (own.token, own.fence + 1, None if last is None else last.to_json(), clock() + _DAY, thread),
+    )
+    return True
+
+
+def fence(database: Database, thread: str) -> int:
+    """See `RunDatabase.fence`."""
+    known = _one(database, "SELECT fence FROM threads WHERE thread = ?", thread)
+    return 0 if known is None else int(known[0])
+
+
+def last(database: Database, thread: str) -> RunEnd | None:
+    """See `RunDatabase.last`."""
+    known = _one(database, "SELECT last FROM threads WHERE thread = ?", thread)
+    return RunEnd.from_json(known[0]) if known and known[0] else None
+
+
+def forget(database: Database, thread: str) -> None:
+    """See `RunDatabase.forget`."""
+    known = _one(database, "SELECT fence, claim FROM threads WHERE thread = ?", thread)
+    if known is not None:
+        fence = known[0] + (known[1] is not None)
+        database.execute(
+            "UPDATE threads SET fence = ?, forgotten = ?, claim = NULL, token = NULL, until = NULL, status = NULL, "
+            "is_cancelled = 0, last = NULL WHERE thread = ?",
+            (fence, fence, thread),
+        )
+    database.execute("DELETE FROM entries WHERE log IN (SELECT log FROM logs WHERE thread = ?)", (thread,))
+    database.execute("DELETE FROM logs WHERE thread = ?", (thread,))
+    database.execute("DELETE FROM readers WHERE thread = ?", (thread,))
+
+
+def cancel(database: Database, thread: str, fence: int, owner: str) -> None:
+    """See `RunDatabase.request_cancel`."""
+    given = (thread, fence)
+    if database.execute("UPDATE threads SET is_cancelled = 1 WHERE thread = ? AND fence = ?", given).rowcount:
+        notify(database, owner, "wake", fence)
+
+
+# --- the events of runs -----------------------------------------------------------------------------------------------
+
+
+def append(database: Database, appends: Sequence[Append], lease: float) -> list[Appended]:
+    """See `RunDatabase.append`."""
+    return [_appended(database, each, lease) for each in appends]
+
+
+def _appended(database: Database, append: Append, lease: float) -> Appended:
+    own, thread, is_cancelled, now = append.own, name_of(append.own.thread), False, clock()
+    if append.status == "free":
+        if _one(database, "SELECT 1 FROM threads WHERE thread = ? AND forgotten >= ?", thread, own.fence):
+            return Appended("ok", False, 0)  # the last entries of a run whose thread was deleted meanwhile
+    else:
+        renewed = _renewed(database, own, lease, append.status)
+        if renewed is None:
+            return Appended("taken", False, 0)
+        is_cancelled = renewed
+    query = "SELECT log, newest FROM logs WHERE thread = ? AND fence = ?"
+    log, newest = _one(database, query, thread, own.fence) or (None, 0)
+    entry, kept, answer = append.entry, now + _LOG + lease, "ok"
+    number = append.number if entry is None else entry.number
+    if newest < number and (entry is None or (entry.kind != SNAPSHOT and newest != number - 1)):
+        answer = "gap"
+    elif newest < number and entry is not None:
+        if log is None:
+            insert = "INSERT INTO logs (thread, fence, newest, kept) VALUES (?, ?, 0, 0)"
+            log = database.execute(insert, (thread, own.fence)).lastrowid
+        if entry.kind == SNAPSHOT:
+            database.execute("DELETE FROM entries WHERE log = ?", (log,))
+        database.execute(
+            "INSERT INTO entries (log, number, kind, at, frames) VALUES (?, ?, ?, ?, ?)",
+            (log, number, entry.kind, entry.at, entry.frames),
+        )
+        newest = number
+    if log is not None:
+        database.execute("UPDATE logs SET newest = ?, kept = ? WHERE log = ?", (newest, kept, log))
+    counted = "SELECT count(*) FROM readers WHERE thread = ? AND fence = ? AND until > ?"
+    (readers,) = _one(database, counted, thread, own.fence, now)
+    return Appended(answer, is_cancelled, readers)  # type: ignore[arg-type]
+
+
+def entries(database: Database, log: Log, after: int) -> list[Entry]:
+    """See `RunDatabase.entries`."""
+    query = (
+        "SELECT fence, number, kind, at, frames FROM entries JOIN logs USING (log) "
+        "WHERE thread = ? AND fence = ? AND number > ? ORDER BY number"
+    )
+    return [Entry(*row) for row in database.execute(query, (name_of(log.thread), log.fence, after))]
+
+
+def has_log(database: Database, log: Log) -> bool:
+    """See `RunDatabase.has_log`."""
+    given = (name_of(log.thread), log.fence)
+    return _one(database, "SELECT 1 FROM logs WHERE thread = ? AND fence = ?", *given) is not None
+
+
+def note_readers(database: Database, thread: str, fence: int, owner: str, process: str, seconds: float) -> None:
+    """See `RunDatabase.note_readers`. `seconds`: for which they count; 0: there are none any more."""
+    if seconds:
+        given = (thread, fence, process, clock() + seconds)
+        database.execute("INSERT OR REPLACE INTO readers VALUES (?, ?, ?, ?)", given)
+    else:
+        key = (thread, fence, process)
+        database.execute("DELETE FROM readers WHERE thread = ? AND fence = ? AND process = ?", key)
+        notify(database, owner, "wake", fence)
+
+
+# --- queued inputs ----------------------------------------------------------------------------------------------------
+
+
+def _first(database: Database, thread: str) -> str | None:
+    """The ticket that has the turn. One whose time is over is dropped once it is the first."""
+    query = "SELECT place, ticket, until FROM tickets WHERE thread = ? ORDER BY place"
+    for place, ticket, until in database.execute(query, (thread,)).fetchall():
+        if until >= clock():
+            return str(ticket)
+        database.execute("DELETE FROM tickets WHERE place = ?", (place,))
+    return None
+
+
+def turn(database: Database, thread: str, ticket: str, closes: bool, lease: float) -> bool:
+    """See `RunDatabase.turn`."""
+    until = clock() + lease
+    database.execute("INSERT OR IGNORE INTO tickets (thread, ticket, until) VALUES (?, ?, 0)", (thread, ticket))
+    database.execute("UPDATE tickets SET until = ? WHERE thread = ? AND ticket = ?", (until, thread, ticket))
+    if _first(database, thread) != ticket:
+        return False
+    if closes:
+        database.execute("INSERT OR REPLACE INTO closed VALUES (?, ?, ?)", (thread, ticket, until))
+    return True
+
+
+def leave(database: Database, thread: str, ticket: str) -> None:
+    """See `RunDatabase.leave`."""
+    for table in ("tickets", "closed"):
+        database.execute(f"DELETE FROM {table} WHERE thread = ? AND ticket = ?", (thread, ticket))
+    notify(database, thread, "turn")
+
+
+def waiting(database: Database, thread: str) -> int:
+    """See `RunDatabase.waiting`."""
+    if _first(database, thread) is None:
+        return 0
+    return int(_one(database, "SELECT count(*) FROM tickets WHERE thread = ?", thread)[0])

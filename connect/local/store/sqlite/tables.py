@@ -1,0 +1,128 @@
+"""What is in the file: the tables, and how a file is opened.
+
+| table | what it has | until |
+|---|---|---|
+| `threads` | the highest fence; `ended` and `last` (the token of the last run that ended, and how, JSON); until a run has ended its token, claim (JSON), lease (`until`), status, and whether it is to stop; once the thread was deleted, `forgotten` (the fence up to which nothing is kept) | a day after the last run |
+| `logs`, `entries` | the logs of runs, and the number of the last entry of each | a minute after its end |
+| `tickets`, `closed` | the inputs of a thread in their order, and the ticket that has closed it | a lease |
+| `readers` | processes with readers of a run | a lease |
+| `contacts` | since when a process has been in contact | a third of a lease |
+| `news` | notifications, of a thread or for a process | a minute |
+| `facts` | `emptied`: since when the file has been known to have lost its data, 0 if it has not; `seen`: the last time of the clock | |
+
+`threads.thread` is the namespace and the id, quoted: ids may have lone surrogates, which SQLite does not take.
+"""  # noqa: E501 - a table
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from functools import lru_cache
+from typing import Final
+
+from ..active_run import ThreadKey
+from ..records import quoted
+from ..renewals import clock
+
+_FORMAT: Final = 1
+"""The format of the file, which rises with what an earlier version cannot use."""
+_TABLES: Final = """
+CREATE TABLE threads (
+  thread TEXT PRIMARY KEY, fence INTEGER NOT NULL, token TEXT, claim BLOB, until REAL, status TEXT,
+  is_cancelled INTEGER NOT NULL DEFAULT 0, ended TEXT, last BLOB, forgotten INTEGER NOT NULL DEFAULT 0,
+  kept REAL NOT NULL
+);
+CREATE INDEX kept_threads ON threads (kept);
+CREATE TABLE logs (
+  log INTEGER PRIMARY KEY AUTOINCREMENT, thread TEXT NOT NULL, fence INTEGER NOT NULL, newest INTEGER NOT NULL,
+  kept REAL NOT NULL, UNIQUE (thread, fence)
+);
+CREATE TABLE entries (
+  place INTEGER PRIMARY KEY AUTOINCREMENT, log INTEGER NOT NULL, number INTEGER NOT NULL, kind TEXT NOT NULL,
+  at INTEGER NOT NULL, frames BLOB NOT NULL, UNIQUE (log, number)
+);
+CREATE TABLE tickets (
+  place INTEGER PRIMARY KEY AUTOINCREMENT, thread TEXT NOT NULL, ticket TEXT NOT NULL, until REAL NOT NULL,
+  UNIQUE (thread, ticket)
+);
+CREATE TABLE closed (thread TEXT PRIMARY KEY, ticket TEXT NOT NULL, until REAL NOT NULL);
+CREATE TABLE readers (
+  thread TEXT NOT NULL, fence INTEGER NOT NULL, process TEXT NOT NULL, until REAL NOT NULL,
+  PRIMARY KEY (thread, fence, process)
+);
+CREATE TABLE contacts (process TEXT PRIMARY KEY, since REAL NOT NULL, until REAL NOT NULL);
+CREATE TABLE news (
+  place INTEGER PRIMARY KEY AUTOINCREMENT, channel TEXT NOT NULL, kind TEXT NOT NULL, fence INTEGER NOT NULL,
+  body BLOB NOT NULL, kept REAL NOT NULL
+);
+CREATE TABLE facts (name TEXT PRIMARY KEY, value REAL NOT NULL);
+"""
+_LARGEST_WAL: Final = 4_000_000
+"""Bytes to which the write-ahead log is cut when it begins anew, which is after some thousand pages."""
+_PAUSE: Final = 0.01
+"""Seconds before a file that another process is making is opened again."""
+
+
+@lru_cache(maxsize=4_096)
+def name_of(thread: ThreadKey) -> str:
+    """A thread as the tables name it."""
+    return f"{quoted(thread.namespace)}:{quoted(thread.thread_id)}"
+
+
+def opened(path: str, timeout: float) -> sqlite3.Connection:
+    """A connection to the file, which is made if there is none. Raises `sqlite3.Error` for one that cannot be used."""
+    deadline = time.monotonic() + timeout
+    while True:
+        database = sqlite3.connect(path, timeout=timeout, isolation_level=None, check_same_thread=False)
+        try:
+            _prepare(database)
+            return database
+        except BaseException as error:
+            database.close()
+            # While another process makes the file, SQLite says that it is locked without waiting.
+            if not isinstance(error, sqlite3.OperationalError) or time.monotonic() > deadline:
+                raise
+        time.sleep(_PAUSE)
+
+
+def _prepare(database: sqlite3.Connection) -> None:
+    (mode,) = database.execute("PRAGMA journal_mode = WAL").fetchone()
+    if mode != "wal":
+        raise sqlite3.DatabaseError(f"it has no write-ahead log, but {mode!r}: expected a file on a local file system")
+    database.execute("PRAGMA synchronous = NORMAL")
+    database.execute(f"PRAGMA journal_size_limit = {_LARGEST_WAL}")
+    database.execute("BEGIN IMMEDIATE")
+    (format_,) = database.execute("PRAGMA user_version").fetchone()
+    if not format_ and database.execute("SELECT 1 FROM sqlite_master").fetchone():
+        raise sqlite3.DatabaseError("it is the database of another program: expected a file of its own")
+    if format_ not in (0, _FORMAT):
+        raise sqlite3.DatabaseError(f"it has the format {format_}, of another version of this package")
+    if not format_:
+        for statement in filter(str.strip, _TABLES.split(";")):
+            database.execute(statement)
+        database.execute(f"PRAGMA user_version = {_FORMAT}")
+    _forget_earlier_starts(database)
+    database.execute("COMMIT")
+
+
+def _forget_earlier_starts(database: sqlite3.Connection) -> None:
+    """The machine has been started again: what is in the file counts as long over, as its processes are gone. If the
+    clock has already passed what the file has, nothing has to be done: a lease ends soon."""
+    seen = database.execute("SELECT value FROM facts WHERE name = 'seen'").fetchone()
+    if seen is None or seen[0] <= clock():
+        return
+    for table in ("logs", "entries", "tickets", "closed", "readers", "contacts", "news"):
+        database.execute(f"DELETE FROM {table}")
+    database.execute("UPDATE threads SET until = 0 WHERE until IS NOT NULL")
+    database.execute("UPDATE threads SET kept = ?", (clock() + 86_400,))
+    database.execute("UPDATE facts SET value = 0")
+
+
+def file_of(path: str) -> tuple[int, int] | None:
+    """Which file has this path now; None if none has."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
