@@ -82,9 +82,9 @@ class Options:
         reloaded, because the thread does not contain it.
     `steps`: Whether each run of a node is emitted as `STEP_STARTED` and `STEP_FINISHED`.
     `reasoning`: Whether the models' reasoning is emitted.
-    `subagents`: How the subagents that deepagents' `task` tool runs are emitted. `attributed`: as `SUBAGENT_*` events,
-        and the events from a subagent carry its id. `inline`: as if the main agent had emitted the events. `hidden`:
-        not at all. Clients that declare no protocol version get neither `SUBAGENT_*` events nor the steps of subagents,
+    `subagents`: How the subagents of deepagents' `task` tool are emitted. `attributed`: as `SUBAGENT_*` events, and the
+        events from a subagent carry its id. `inline`: as if the main agent had emitted the events. `hidden`: not at
+        all. Clients that declare no protocol version get neither `SUBAGENT_*` events nor the steps of subagents,
         because they may be `@ag-ui/client` 0.0.58 or older, which cannot read these events.
     `tool_results`: Whether tool results are emitted.
     `result_limit`: The maximum number of characters that are emitted for one tool result. The rest is left out, and the
@@ -110,7 +110,8 @@ class Options:
         `on_interrupt`, which older clients understand. `both`: in both ways.
     `raw_events`: Whether every part of the stream is also emitted as a `RAW` event.
     `error_detail`: How much of an exception `RUN_ERROR` reveals. `none`: nothing, so its message is neutral. `code`:
-        the exception's class name, as `code`. `message`: the class name, and the exception's text as the message.
+        the exception's class name, in the field `code`. `message`: the class name, and the exception's text as the
+        message.
         `full`: the class name, the text, and the traceback in `metadata`.
     `protocol_version`: The protocol version that the client declares. None means that the client declares none, as is
         the case for `@ag-ui/client` before 1.0.

@@ -241,10 +241,10 @@ class Translator:
             ending = Failed(self._procedures.error)
         if ending is None and self._reader.source == "platform":
             self._losses.warn(
-                "A platform's stream stopped, and no ending was given: use `finish(ending)` or `at_end`, or, for a "
-                'stream of a local graph, `source="local"`'
+                "A platform's stream stopped, and no ending was given: pass one to `finish`, or return one from "
+                '`at_end`; for a local graph, pass `source="local"`'
             )
-            ending = Lost("The stream stopped, and how the run ended is not known.")
+            ending = Lost("The stream stopped, and it is not known how the run ended.")
         ending = Finished() if ending is None else ending
         failure = self._procedures.failure(ending)
         emitted = self._applied(self._procedures.on_end(ending, failure), "The end of the run")

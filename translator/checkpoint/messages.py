@@ -81,8 +81,8 @@ class Messages:
         """The value that the channel had when it was last read."""
         self._is_written = False
         self._has_removed_earlier = False
-        """For a graph without a messages channel: whether the messages of earlier runs, which no checkpoint contains,
-        have been removed from the client."""
+        """Whether the messages of earlier runs have been removed from the client. This only applies to a graph without
+        a messages channel, whose checkpoints contain no messages."""
         self.is_function = False
         """Whether the graph is a function, so that messages are only added and never removed (rule 8)."""
         self._plan: Event | None = None

@@ -1,5 +1,5 @@
-"""Reads the content blocks for tools that the provider runs itself. Such a block contains a call, a result, or both. In
-this module, "call" means a tool call.
+"""Reads the content blocks that tools of the provider produce. The provider runs these tools itself. Such a block
+contains a call, a result, or both. In this module, "call" means a tool call.
 
 Rules:
 

@@ -120,7 +120,8 @@ class VisibilityRules:
         return None
 
     def _chosen(self, metadata: Mapping[str, Any]) -> Visibility | None:
-        """The choice of the option `visibility` for a model call; None if the option does not cover the model call."""
+        """The choice that the option `visibility` makes for a model call; None if the option does not cover the model
+        call."""
         visibility = self._visibility
         if not callable(visibility):
             return _named(visibility, metadata)
@@ -162,8 +163,8 @@ def _choice(value: Any) -> Visibility | None:
 
 
 def _named(visibility: Mapping[str, Visibility] | None, metadata: Mapping[str, Any]) -> Visibility | None:
-    """The choice of a mapping for a model call. The mapping is searched for the name of the node, then for the tags,
-    and then for `*`."""
+    """The choice that a mapping contains for a model call. The mapping is searched for the name of the node, then for
+    the tags, and then for `*`."""
     if not visibility:
         return None
     tags = metadata.get("tags")

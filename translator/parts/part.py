@@ -34,8 +34,8 @@ consists of a description and the exception. A translator counts such a part as 
 Namespace = tuple[str, ...]
 """The place where a graph runs, as a path of segments `node:task`. The path of the root graph is empty
 (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_algo.py). If a task calls a second
-graph, its namespace is the namespace of the first graph, followed by a number. The second graph does not run inside the
-first one, although the namespaces look as if it did."""
+graph, the namespace of that graph is the namespace of the first one, followed by a number. The second graph does not
+run inside the first one, although the namespaces look as if it did."""
 
 
 class Part(NamedTuple):

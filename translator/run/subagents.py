@@ -1,5 +1,5 @@
-"""Translates the subagents that deepagents' `task` tool runs into `SUBAGENT_*` events. Tracks which namespaces belong
-to a subagent, which tool call started the subagent, and how the subagent ends.
+"""Translates the subagents of deepagents' `task` tool into `SUBAGENT_*` events. Tracks which namespaces belong to a
+subagent, which tool call started the subagent, and how the subagent ends.
 
 Rules:
 
