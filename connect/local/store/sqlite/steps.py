@@ -111,8 +111,8 @@ def claim(
     if _one(database, "SELECT 1 FROM closed WHERE thread = ? AND until > ?", thread, now):
         return "closed"
     query = "SELECT fence, token, claim, ended, last FROM threads WHERE thread = ?"
-    known: Any = _one(database, query, thread)
-    fence, its_token, its_claim, ended, last = (0, *[None] * 4) if known is None else known
+    known: Any = _one(database, query, thread) or (0, None, None, None, None)
+    fence, its_token, its_claim, ended, last = known
     before = None if last is None else RunEnd.from_json(last)
     if its_token == token:
         return Claimed(fence, before)
