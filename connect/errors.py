@@ -1,5 +1,8 @@
 """What goes wrong around a run, as `RUN_ERROR` and its code, and as a line of the log; and invalid ids. No I/O.
 
+Every `RUN_ERROR` that is no run's own end is made here: what goes wrong raises, and who reads a stream to its reader
+makes an event of it (`open_thread`).
+
 | code | what happened |
 |---|---|
 | `invalid_thread_id`, `invalid_run_id` | the caller's id is invalid |
@@ -29,6 +32,8 @@ from typing import Any, Final
 from ..translator import Lost, Options, error_event
 
 Event = dict[str, Any]
+
+_DEFAULT: Final = Options()
 
 INTERNAL: Final = "internal_error"
 CONFLICT: Final = "conflict"
@@ -109,14 +114,32 @@ class InvalidInputError(RequestError, ValueError):
     code = "invalid_input"
 
 
-class UnreadableError(AguiError, RuntimeError):
-    """A checkpointer raised: `cause`. Logged where it is raised."""
-
-    code = "unreadable_thread"
+class LoggedError(AguiError, RuntimeError):
+    """An error that was logged where it was raised. `cause`: what clients are shown of it."""
 
     def __init__(self, cause: Exception) -> None:
         super().__init__(str(cause))
         self.cause = cause
+
+
+class UnreadableError(LoggedError):
+    """A checkpointer raised: `cause`."""
+
+    code = "unreadable_thread"
+
+
+class NotRunError(LoggedError):
+    """A queued input was not run: `cause`."""
+
+    def __init__(self, cause: Exception) -> None:
+        super().__init__(cause)
+        self.code = code_of(cause)
+
+
+class ServerEndsError(RequestError):
+    """The server ends, and with it what is read here; the message says what becomes of the run."""
+
+    code = SHUTDOWN
 
 
 class StoreUnavailableError(AguiError, RuntimeError):
@@ -199,12 +222,25 @@ class InvalidRunIdError(InvalidIdError):
     code = "invalid_run_id"
 
 
-def failed(error: BaseException, options: Options) -> Event:
+def failed(error: BaseException, options: Options = _DEFAULT) -> Event:
     """The `RUN_ERROR` for an error, always with its code; the rest is up to `options.error_detail`. An error about the
     caller's own input has its message from `code` on: it quotes no content."""
-    cause = error.cause if isinstance(error, UnreadableError) else error
-    detail = "message" if isinstance(error, RequestError) and options.error_detail == "code" else options.error_detail
+    cause = error
+    while isinstance(cause, LoggedError):
+        cause = cause.cause
+    detail = "message" if isinstance(cause, RequestError) and options.error_detail == "code" else options.error_detail
     return error_event(cause, detail, code=code_of(error))
+
+
+def unexpected() -> Event:
+    """The `RUN_ERROR` for what should not happen, without details."""
+    return error_event(None, "none", code=INTERNAL)
+
+
+def brief(error: Any) -> dict[str, Any]:
+    """A run's error without what an exception keeps alive, as a platform has it."""
+    event = error_event(error)
+    return {"error": event.get("code"), "message": event["message"]}
 
 
 def code_of(error: BaseException) -> str:
@@ -219,7 +255,7 @@ def log_failure(error: BaseException, label: str) -> None:
     an error, with its traceback. What a checkpointer or a run store raised is logged there, and not again; so is a
     clock that is behind."""
     match error:
-        case UnreadableError() | StoreUnavailableError() | ClockSkewError():
+        case LoggedError() | StoreUnavailableError() | ClockSkewError():
             pass
         case PlatformError():
             _log.warning("The platform answered with HTTP %d: %r (%s).", error.status, error.message, label)

@@ -13,8 +13,7 @@ from typing import Protocol, TypeVar
 
 from ag_ui.core import Event
 
-from ...translator import error_event
-from ..errors import INTERNAL
+from ..errors import unexpected
 from .encoded import Batch, EncodedEvent, to_batch
 from .timed_iterator import TimedIterator, TimedOut
 
@@ -138,7 +137,7 @@ async def _formed(
     except Exception:
         _log.exception("A stream was ended by an unexpected exception (%s).", label())
         if not has_ended:
-            for made in form(to_batch([error_event(None, "none", code=INTERNAL)])):
+            for made in form(to_batch([unexpected()])):
                 yield made
     finally:
         await _close(ahead, label)

@@ -8,9 +8,8 @@ from __future__ import annotations
 from functools import partial
 
 from ...translator import Options
-from ...translator import events as agui
 from ..errors import RunNotFoundError
-from ..events.encoded import Batch, Batches, to_batch
+from ..events.encoded import Batches, to_batch
 from ..events.readers import Reader, direct_options
 from ..events.relay import Relayed, relaying
 from ..idle import idle_events_off_loop
@@ -20,9 +19,6 @@ from .source import GraphSource
 from .store.active_run import CANCEL_WAIT, ActiveRun, RunStatus, is_news
 from .store.feed import Feed
 from .thread import LocalThread
-
-NOT_FOUND = "not_found"
-"""The code for a run that was asked for and is neither active nor the thread's last."""
 
 
 async def attach_local(
@@ -38,8 +34,9 @@ async def attach_local(
     for a thread that is unknown, or may not be used.
 
     `options`: of a run that has ended; None gives the channels of the graph's output schema. `run_id`: this run alone;
-    one that is neither active nor the thread's last is `RUN_ERROR`. Raises `UnreadableError` if the checkpointer
-    raises.
+    of one that is
+    neither active nor the thread's last the iterator raises `RunNotFoundError`. Raises `UnreadableError` if the
+    checkpointer raises.
     """
     options = direct_options(options or await source.options())
     thread = LocalThread(source, thread_id)
@@ -79,7 +76,7 @@ async def _present(
     past_errors: PastErrors,
 ) -> Relayed:
     if run_id is not None and (now is None or now.run_id != run_id):
-        yield _refusal(reader, f"The run {run_id!r} is neither active nor the thread's last.", NOT_FOUND)
+        raise RunNotFoundError(f"The run {run_id!r} is neither active nor the thread's last.")
     elif now is not None and not isinstance(now, RunOutcome):
         yield now.attach(reader)
     elif now is not None:
@@ -99,9 +96,3 @@ async def cancel_local(
     if run_id not in (None, run.run_id):
         raise RunNotFoundError(f"run {run_id!r} is not active on thread {thread_id!r}; {run.run_id!r} is")
     return await run.cancel(wait)
-
-
-def _refusal(reader: Reader, message: str, code: str) -> Batch:
-    event = agui.run_error(message, code)
-    reader.view.apply(event)
-    return to_batch([event])

@@ -29,20 +29,19 @@ from langgraph.constants import END
 from langgraph.types import Command
 
 from ...translator import ClientView, Finished, Options, message_ids
-from ...translator import events as agui
 from ..access import user_config
 from ..errors import (
-    SHUTDOWN,
+    NotRunError,
     QueueFullError,
     RunConflictError,
+    ServerEndsError,
     ThreadNotFoundError,
     UnreadableError,
     checked_run_id,
     checked_thread_id,
-    failed,
     log_context,
 )
-from ..events.encoded import Batches, one_batch
+from ..events.encoded import Batches
 from ..events.relay import Relayed, relaying
 from ..idle import with_thread
 from ..inputs import Intake
@@ -306,17 +305,17 @@ class _Submission(Submission[Read]):
 
     @relaying
     async def _queued_batches(self, begun: asyncio.Task[Any]) -> Relayed:
-        """What a queued input's client gets from its turn on. If the input does not run, because of an error or the
-        server's end, that is `RUN_ERROR`; `QueuedInputs` logs it."""
+        """What a queued input's client gets from its turn on. Raises `NotRunError` if the input does not run, because
+        of an error or the server's end; `QueuedInputs` logs it."""
         try:
             queued: Batches | None = await asyncio.shield(begun)
         except asyncio.CancelledError:
             if not begun.cancelled() or _is_cancelled():
                 self._runs.queue.reader_left(begun)
                 raise
-            queued = one_batch([agui.run_error(_NOT_RUN, SHUTDOWN)])
+            raise NotRunError(ServerEndsError(_NOT_RUN)) from None
         except Exception as error:
-            queued = one_batch([failed(error, self._options).copy()])
+            raise NotRunError(error) from error
         if queued is not None:
             yield queued
 

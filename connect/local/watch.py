@@ -27,7 +27,7 @@ from typing import Any
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from ...translator import Failed, Finished, Options, Translator
-from ..errors import StoreUnavailableError, UnreadableError, failed
+from ..errors import StoreUnavailableError, UnreadableError
 from ..events.encoded import Event, to_batch
 from ..events.readers import Reader, direct_options
 from ..events.relay import Relayed, relaying
@@ -63,7 +63,7 @@ async def watched_local(
 ) -> Relayed:
     """The thread's state, then every run of it and every change, until the reader leaves.
 
-    Ends when the process's runs are closed, and in `RUN_ERROR` when the checkpointer keeps raising.
+    Ends when the process's runs are closed. The iterator raises `UnreadableError` when the checkpointer keeps raising.
     """
     watch = _Watch(source, thread_id, reader, direct_options(options or await source.options()), past_errors)
     runs, key = source.runs, source.key(thread_id)
@@ -254,11 +254,7 @@ class _Watch:
         if self._followed is not None:
             cause = error.cause if isinstance(error, UnreadableError) else error
             return self._over(self._followed, RunOutcome(str(self._followed.view.run_id), None, Failed(cause)))
-        if (self._reader.view.terminal or {}).get("type") == "RUN_ERROR":
-            return []  # clients take none after one
-        event = failed(error, self._options)
-        self._reader.view.apply(event)
-        return [event]
+        raise error
 
 
 async def _mark_of(source: GraphSource, thread_id: str) -> tuple[str, int] | None:

@@ -68,7 +68,7 @@ _LABEL = "langgraph_agui.label"
 _log = logging.getLogger(__name__)
 
 
-class Refusal(Exception):  # noqa: N818 - it is no error of ours
+class Refusal(RequestError):  # noqa: N818 - it is no error of ours
     """An answer of 400 or more in place of what was requested."""
 
     def __init__(self, status: int, code: str, message: str, headers: Mapping[str, str] | None = None) -> None:

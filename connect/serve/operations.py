@@ -87,8 +87,6 @@ class Watch:
 
     agent: str
     thread_id: str
-    only_boundaries: bool = False
-    """Whether only the starts and ends of its runs are streamed."""
     after: Offset | None = None
 
 

@@ -24,6 +24,7 @@ from ..errors import (
     ThreadNotFoundError,
     checked_run_id,
     checked_thread_id,
+    failed,
     log_context,
     log_failure,
 )
@@ -60,7 +61,6 @@ from .operations import (
 from .readiness import Readiness
 from .requests.bodies import Bodies
 from .requests.users import Action, Caller, Users, forbidden
-from .streams.boundaries import boundaries
 from .streams.endings import answered, answers, unbegun
 from .streams.shutdown import Closing
 from .streams.transmission import Stream
@@ -187,7 +187,7 @@ class Service:
             if refusal is None or refusal.status in _KEPT_OUT or not shows:
                 raise
             log_refusal(error, caller.request)
-            why = agui.run_error(refusal.message, refusal.code)
+            why = failed(refusal)
         opened = await self.open(caller, "read", operation.agent, operation.thread_id)
         with ExitStack() as taken:
             taken.enter_context(self.capacity.reader(caller.identity))
@@ -242,8 +242,6 @@ class Service:
             taken.enter_context(self.capacity.reader(caller.identity))
             options = await opened.options(PROTOCOL_VERSION)
             batches = opened.thread.watch(options=options, after=operation.after)
-            if operation.only_boundaries:
-                batches = boundaries(batches)
             return self._stream(opened, batches, PROTOCOL_VERSION, taken.pop_all(), stays=True)
 
     async def _stop(self, operation: Stop, caller: Caller) -> Stopped:

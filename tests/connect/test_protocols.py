@@ -157,3 +157,14 @@ def test_who_may_use_a_thread_is_asked_where_it_is_opened() -> None:
         "local/submit.py",  # an input that waits: its owner is asked before it, and again after each wait
         "local/thread.py",
     }
+
+
+def test_one_module_makes_the_errors_of_streams() -> None:
+    """Whatever goes wrong raises; the end of a run is its translator's to emit."""
+    makes = {
+        name
+        for name, node in nodes(ROOT, "acp/", "cli/", "testing/")
+        if isinstance(node, ast.Name | ast.Attribute | ast.alias)
+        and {getattr(node, each, None) for each in ("id", "attr", "name")} & {"run_error", "error_event"}
+    }
+    assert makes == {"errors.py", "local/store/followed_run.py"}  # of a run whose process was lost

@@ -42,10 +42,9 @@ from ....translator import (
     Finished,
     Options,
     Translator,
-    error_event,
 )
 from ...access import Metadata
-from ...errors import INTERNAL, TIMEOUT
+from ...errors import TIMEOUT, brief, unexpected
 from ...events.encoded import Batch
 from ...events.event_log import EventLog
 from ...events.readers import Reader
@@ -320,7 +319,7 @@ class Run:
             self._emit(self._translator.finish(self.ending if error is None else Failed(error)))
         except Exception:
             if self.view.live:
-                for event in [*self.view.open.closings(), error_event(None, "none", code=INTERNAL)]:
+                for event in [*self.view.open.closings(), unexpected()]:
                     self.view.apply(event)
             self._event_log.begin_anew()
             _log.exception("The run's last events could not be made (%s).", self.label)
@@ -382,6 +381,5 @@ class Run:
 def _brief(ending: Ending) -> Ending:
     """How it ended, without what an exception keeps alive."""
     if isinstance(ending, Failed):
-        event = error_event(ending.error)
-        return Failed({"error": event.get("code"), "message": event["message"]})
+        return Failed(brief(ending.error))
     return ending

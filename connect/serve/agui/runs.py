@@ -23,7 +23,7 @@ from ..errors import Refusal
 from ..operations import Connect, Run, Stop, Watch
 from ..protocol import Call, Endpoint, invalid, sse_or_lines, wants_lines
 from ..requests.body import input_of, text_of
-from ..streams.boundaries import RUNS
+from ..streams.boundaries import RUNS, OnlyBoundaries
 from ..streams.transmission import Stream
 
 _LAST_EVENT_ID: Final = "last-event-id"
@@ -33,7 +33,7 @@ _LAST_EVENT_ID: Final = "last-event-id"
 def endpoints(agents: AgentNames) -> Iterator[Endpoint]:
     """All of them; those with an agent's name last, for they take what the others leave."""
     watches = "Watch a thread: its messages and state, and every run of it from then on"
-    yield Endpoint(method="GET", path="/watch/{thread:path}", summary=watches, parse=_watch, wire=_wire)
+    yield Endpoint(method="GET", path="/watch/{thread:path}", summary=watches, parse=_watch, wire=_watch_wire)
     yield Endpoint(method="POST", path="/", summary="Run the only agent", parse=_run_only, wire=_wire)
     if agents.only not in (None, "connect"):
         connects = "Connect to a thread of the only agent"
@@ -42,7 +42,7 @@ def endpoints(agents: AgentNames) -> Iterator[Endpoint]:
         stops = "Stop a run of the only agent, or what runs on a thread of it"
         yield Endpoint(method="POST", path="/stop", summary=stops, parse=_stop)
     watches = "Watch a thread of this agent: its messages and state, and every run of it from then on"
-    yield Endpoint(method="GET", path="/{agent}/watch/{thread:path}", summary=watches, parse=_watch, wire=_wire)
+    yield Endpoint(method="GET", path="/{agent}/watch/{thread:path}", summary=watches, parse=_watch, wire=_watch_wire)
     connects = "Connect to a thread: its messages and state, and what runs on it, to its end"
     yield Endpoint(method="POST", path="/{agent}/connect", summary=connects, check=_agent, parse=_connect, wire=_wire)
     stops = "Stop a run, or what runs on a thread"
@@ -85,14 +85,20 @@ def _watch(call: Call) -> Watch:
     if events not in (None, RUNS):
         raise invalid(f"events: expected {RUNS!r} (the starts and ends of runs), or none for all events.")
     after = _after(call.headers)
-    return Watch(agent=name, thread_id=call.path["thread"], only_boundaries=events == RUNS, after=after)
+    return Watch(agent=name, thread_id=call.path["thread"], after=after)
 
 
 def _wire(call: Call, stream: Stream) -> Wire:
     """Lines of JSON, or server-sent events with the ids after which a client can continue."""
-    if not stream.has_offsets or wants_lines(call.headers):
-        return sse_or_lines(call, stream)
-    return SseWithIds(stream.version, has_id=_LAST_EVENT_ID in call.headers)
+    wire = sse_or_lines(call, stream)
+    if stream.has_offsets and not wants_lines(call.headers):
+        wire = SseWithIds(stream.version, has_id=_LAST_EVENT_ID in call.headers)
+    return wire
+
+
+def _watch_wire(call: Call, stream: Stream) -> Wire:
+    wire = _wire(call, stream)
+    return OnlyBoundaries(wire) if call.query.get("events") == RUNS else wire
 
 
 def _after(headers: Mapping[str, str]) -> Offset | None:

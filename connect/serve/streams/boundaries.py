@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import aclosing
 from typing import Final
 
-from ...events.encoded import Batches
+from ...events.encoded import Batch
+from ...events.streams import Wire
 
 RUNS: Final = "runs"
 """The value of `?events=` that asks for them."""
@@ -13,9 +13,13 @@ RUNS: Final = "runs"
 _BOUNDARIES: Final = frozenset({"RUN_STARTED", "RUN_FINISHED", "RUN_ERROR"})
 
 
-async def boundaries(batches: Batches) -> Batches:
-    """The batches without the events in between, and without those that are empty then."""
-    async with aclosing(batches):
-        async for batch in batches:
-            if kept := [each for each in batch if each.event["type"] in _BOUNDARIES]:
-                yield kept
+class OnlyBoundaries:
+    """Another wire, without the events in between."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+        self.media_type, self.heartbeat = wire.media_type, wire.heartbeat
+
+    def encode(self, batch: Batch) -> bytes:
+        """The bytes of a batch."""
+        return self._wire.encode([each for each in batch if each.event["type"] in _BOUNDARIES])

@@ -23,9 +23,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
-from ....translator import OpenItems, error_event
-from ....translator import events as agui
-from ...errors import INTERNAL, SHUTDOWN, log_context
+from ....translator import OpenItems
+from ...errors import ServerEndsError, failed, log_context, unexpected
 from ...events.encoded import Batch, Batches, to_batch
 from ...events.streams import Wire
 from .sender import NotReadError
@@ -133,7 +132,7 @@ class _TrackedBatches:
 
     def end_events(self, message: str) -> Batch:
         """The events that end a run before its end."""
-        return to_batch([*self._in_run.closings(), agui.run_error(message, SHUTDOWN)])
+        return to_batch([*self._in_run.closings(), failed(ServerEndsError(message))])
 
     async def aclose(self) -> None:
         """Closes what is read."""
@@ -197,7 +196,7 @@ class _Transmission:
                 _log.exception("A stream was ended by an unexpected exception (%s).", self._label())
                 if before in _ENDS:
                     return
-                body, is_last = self._wire.encode(to_batch([error_event(None, "none", code=INTERNAL)])), True
+                body, is_last = self._wire.encode(to_batch([unexpected()])), True
             if body:
                 await self._sink.send(body)
             if is_last or (self._closing.has_begun and self._is_idle()):
