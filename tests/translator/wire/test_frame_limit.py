@@ -116,7 +116,7 @@ LARGE: dict[str, tuple[Event, list[str]]] = {
     ),
     "a state that is no object": ({"type": "STATE_SNAPSHOT", "snapshot": [MB, MB * 9, MB]}, ["", "/1"]),
     "a patch of many operations": (
-        {"type": "STATE_DELTA", "delta": [{"op": "add", "path": f"/{at}", "value": "x" * 999} for at in range(20_000)]},
+        {"type": "STATE_DELTA", "delta": [{"op": "add", "path": f"/{at}", "value": "x" * 999} for at in range(10_000)]},
         [],
     ),
     "a patch with a large value": (
@@ -126,8 +126,8 @@ LARGE: dict[str, tuple[Event, list[str]]] = {
         },
         ["", "/k", "/k/0", "/k/1"],
     ),
-    "a text": ({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "é\0\U0001f600" * 1_000_000}, []),
-    "arguments": ({"type": "TOOL_CALL_ARGS", "toolCallId": "c", "delta": MB * 20}, []),
+    "a text": ({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "é\0\U0001f600" * 700_000}, []),
+    "arguments": ({"type": "TOOL_CALL_ARGS", "toolCallId": "c", "delta": MB * 9}, []),
     "reasoning": ({"type": "REASONING_MESSAGE_CONTENT", "messageId": "m", "delta": MB * 9}, []),
     "an activity": (
         {"type": "ACTIVITY_SNAPSHOT", "messageId": "a", "activityType": "t", "content": {"a": MB * 9, "b": [MB]}},
