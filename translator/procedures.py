@@ -28,6 +28,8 @@ from .checkpoint.values import RootValues, SuperstepEnd
 from .checkpoint.waiting import Waiting, WaitingMessages
 from .client.open_items import OpenItems
 from .client.view import ClientView
+from .convert.compare import by_id, has_edited_arguments
+from .convert.to_agui import to_agui
 from .endings import Ending, Finished
 from .jsonable.to_json import to_json, to_text
 from .ledger import Ledger, Overlap
@@ -303,7 +305,9 @@ class Procedures:
                 self._output = output
         self._tools.read_output(ns, node, output)
         self._waiting.read_output(ns, node, output)
-        if not ns:
+        if ns:
+            yield from () if is_cached else self._on_edited_calls(ns, output)
+        else:
             names = written_channels(output)
             self._superstep.read_output(node, has_written=bool(names) or writes_channels(output))
             self._state.record_written(names)
@@ -315,6 +319,26 @@ class Procedures:
         if self._root.has_compared and not ns:
             for message in written_messages(output, self._options.messages_key):
                 yield from self._stream.on_whole(ns, message, {"langgraph_node": node}, RUN, is_replayed=True)
+
+    def _on_edited_calls(self, ns: Namespace, output: Any) -> Iterator[Event]:
+        """Yields the snapshot that changes the arguments of tool calls which the client displays, if a node of a
+        subgraph has edited them, for example with the answer of a person. The values of the root graph do not contain
+        the edited calls before the subgraph has ended, but the calls' results are visible at once."""
+        written = written_messages(output, self._options.messages_key)
+        messages = [message for message in written if kind_of(fields_of(message)) == "ai"]
+        if not messages or self._visible_owner(ns) is None:
+            return
+        edited: dict[str, Event] = {}
+        for message in messages:
+            message_id = fields_of(message).get("id")
+            copy = self._view.message(message_id) if isinstance(message_id, str) else None
+            if copy is not None and copy.get("toolCalls") and self._ledger.streaming(copy["id"]) is None:
+                made = by_id(to_json(to_agui(message, 0, self._options, self._losses)))
+                calls = made.get(copy["id"], _NONE).get("toolCalls")
+                if calls and has_edited_arguments(copy["toolCalls"], calls):
+                    edited[copy["id"]] = {**copy, "toolCalls": calls}
+        if edited:
+            yield from self._snapshots.of([edited.get(message["id"], message) for message in self._view.messages])
 
     def _remove_unsaved_messages(self) -> Iterator[Event]:
         """Yields the events that remove the messages emitted in this superstep, if no later values will contain

@@ -81,6 +81,18 @@ def with_json_arguments(message: Mapping[str, Any]) -> Mapping[str, Any]:
     }
 
 
+def has_edited_arguments(present: list[Event], calls: list[Event]) -> bool:
+    """Whether the calls differ from the present ones, and only in their arguments."""
+
+    def keys(listed: list[Event]) -> list[tuple[str, str]]:
+        return [(call["id"], call["function"]["name"]) for call in listed]
+
+    def arguments(listed: list[Event]) -> list[Any]:
+        return [json_arguments(call["function"]["arguments"]) for call in listed]
+
+    return keys(present) == keys(calls) and arguments(present) != arguments(calls)
+
+
 def same_order(ids: list[str], wanted: Mapping[str, Event]) -> bool:
     """Whether `ids` are in the same order as the wanted messages, as far as the order matters."""
     pairs = zip_longest(_sequence(ids, wanted), _sequence(wanted, wanted))

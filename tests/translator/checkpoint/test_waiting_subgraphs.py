@@ -1,6 +1,7 @@
 """Subgraphs that wait at an interrupt: what they have said stays where it is, for the client that saw it and for one
 that comes later, and nothing doubles when the run goes on."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode
 from langgraph.types import Command, Send, StateSnapshot, interrupt
 from langgraph_agui.connect import Local
 from langgraph_agui.connect.platform.join.partial_messages import PartialMessageFilter
@@ -265,3 +267,28 @@ async def test_a_question_that_is_dropped_takes_what_was_said_before_it_along() 
     events = await streamed(graph, {"messages": [HumanMessage("no", id="u2")]}, view, STREAM_MODES)
     opening = next(event for event in events if event["type"] == "MESSAGES_SNAPSHOT")
     assert [message["id"] for message in opening["messages"]] == ["u1", "u2"]
+
+
+async def test_a_call_that_was_edited_is_shown_before_its_result(agui_client: AguiClient) -> None:
+    """The values of the root graph have it when the subgraph has ended."""
+
+    def edit(state: MessagesState) -> dict[str, Any]:
+        asking: Any = state["messages"][-1]
+        return {
+            "messages": [asking.model_copy(update={"tool_calls": [{**asking.tool_calls[0], "args": interrupt("?")}]})]
+        }
+
+    turn = tool_call("add", {"a": 1, "b": 2}, "call_1") + end("tool_calls")
+    nodes = {"ask": speaker(ScriptedChatModel(turns=[turn])), "edit": edit, "tools": ToolNode([add])}
+    inner = graph_of((START, "ask"), ("ask", "edit"), ("edit", "tools"), **nodes)
+    chat = Chat(agui_client, Local(graph_of((START, "inner"), inner=inner, saver=InMemorySaver())))
+    await chat.says("Go.")
+    events = await chat.answers({"a": 5, "b": 2})
+    (snapshot,) = [event for event in events if event["type"] == "MESSAGES_SNAPSHOT"]
+    assert [json.loads(call["function"]["arguments"]) for call in calls_of(snapshot["messages"])] == [{"a": 5, "b": 2}]
+    assert events.index(snapshot) < [event["type"] for event in events].index("TOOL_CALL_RESULT")
+    assert calls_of(chat.messages) == calls_of(snapshot["messages"])
+
+
+def calls_of(messages: list[Event]) -> list[Event]:
+    return [call for message in messages for call in message.get("toolCalls", ())]
