@@ -168,10 +168,11 @@ async def test_a_client_that_did_not_see_the_question_gets_what_it_is_about_with
     second = Chat(agui_client, graph)
     second.interrupts = first.interrupts
     second.messages = [] if holds == "nothing" else first.messages[:1]
+    view = ClientView(second.messages, {}, "1.0")
     events = await second.answers(APPROVE)
-    kinds = [event["type"] for event in events]
-    (snapshot,) = [event for event in events[: kinds.index("TOOL_CALL_RESULT")] if event["type"] == "MESSAGES_SNAPSHOT"]
-    assert snapshot["messages"][-1]["toolCalls"][0]["id"] == "call_alice"
+    for event in events[: [event["type"] for event in events].index("TOOL_CALL_RESULT")]:
+        view.apply(event)
+    assert view.messages[-1]["toolCalls"][0]["id"] == "call_alice"
     assert comparable(second.messages) == comparable(expected((await graph.aget_state(ON)).values).messages)
 
 
