@@ -6,13 +6,14 @@ publishes what the run emits to the others:
     owner     Run --events--> Publisher --append--> the run's log, in the run database
     elsewhere FollowedRun <--entries-- the log --events--> readers
 
-- `run_store`: the interface. `memory_store`: the store of one process. `database_store`: that of several.
-- `run_database`: the interface of what they share, and `records`, what it keeps. `redis` and `sqlite` implement it.
+- `run_store`: the interface. `database_store`: the store over a run database. `memory_store`: that of one process.
+- `run_database`: the interface of a run database, and `records`, what it keeps. `memory_database`, `sqlite`
+  and `redis` implement it.
 - `publisher`: the owner's side of a run, with its lease. `followed_run`: the side of all other processes.
 - `logs`: the one task of a process that reads the logs of all runs that it follows.
 - `contact`: since when this process has been in contact with the database, so that it may count a run as lost.
 - `renewals`: a thread that renews the leases of this process, even while its event loop is blocked.
-- `turns`: inputs, one after the other; `tickets`: those of all processes. `starts`: the runs that start elsewhere.
+- `turns`: inputs, one after the other. `starts`: the runs that start elsewhere.
 - `feed`: what happens on a thread, for one reader. `poller`: reads threads that others write to.
 - `background`: the tasks of a store.
 """

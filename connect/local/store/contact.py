@@ -25,7 +25,7 @@ class Contact:
     """The contact of a process; `begin` it before anything is asked that depends on it."""
 
     def __init__(self, database: RunDatabase, background: Background) -> None:
-        self.now = b""
+        self.now: bytes | None = b""
         """As the database had it last."""
         self._database = database
         self._background = background
@@ -36,7 +36,8 @@ class Contact:
         if not self._has_begun:
             await self.keep(is_first=True)
             self._has_begun = True
-            self._background.begin(_TASK, self._keep)
+            if self.now is not None:
+                self._background.begin(_TASK, self._keep)
 
     async def keep(self, *, is_first: bool = False) -> None:
         """Tells the database that this process is in contact. Raises `StoreUnavailableError`."""

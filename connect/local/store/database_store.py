@@ -17,9 +17,9 @@ import asyncio
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, Protocol
 from uuid import uuid4
 from weakref import WeakSet, WeakValueDictionary
 
@@ -38,7 +38,7 @@ from .records import Claim, RunEnd, quoted
 from .renewals import Renewals, clock
 from .run_database import Lease, Log, Own, RunDatabase, Wake
 from .starts import Starts
-from .tickets import TicketTurn
+from .turns import DatabaseTurn, TurnNews
 
 _MOST_DOUBT: Final = 2
 """For how many leases it can be in doubt whether a run is lost. It is half a lease after an outage; this is well
@@ -49,16 +49,44 @@ _TO_PUBLISH: Final = 5.0
 """Seconds for which `aclose` waits until the ends of runs are published."""
 
 
+class Holder(Protocol):
+    """A run of this process that holds its thread: until its end is known everywhere, also after that."""
+
+    run: OwnedRun
+    number: int
+    """Its fence."""
+    is_free: bool
+    """Whether the run is over for this process."""
+
+    @property
+    def last(self) -> RunEnd | None:
+        """How the thread's last run ended: the previous run, until this one is over."""
+
+    def wake(self) -> None:
+        """Asks whether the run is to stop."""
+
+    def confirmation(self) -> Awaitable[None] | None:
+        """See `RunStore.confirmation`."""
+
+    def last_reader_left(self) -> None:
+        """See `RunStore.last_reader_left`."""
+
+    def release(self, last: LastRun | None, done: Callable[[], None]) -> None:
+        """See `RunStore.release`."""
+
+    async def wait_for_end(self, seconds: float) -> None:
+        """Waits until the database knows that the run is over, so many seconds at most."""
+
+
 class DatabaseRunStore(ABC):
     """The runs of all processes that share a run database. `namespace`: that of threads with checkpoints. The other
-    arguments are as for `RedisRunStore`."""
+    arguments are as for `RedisRunStore`, and are of no use where no other process shares the database."""
 
     is_shared: bool = True
     """Whether other processes read and stop the runs of this one."""
 
-    def __init__(self, namespace: str, *, lease: float, window: float, timeout: float, blocked: float) -> None:
+    def __init__(self, namespace: str = "", *, window: float = 0.0, timeout: float = 0.0, blocked: float = 0.0) -> None:
         self._namespace = namespace
-        self._lease_seconds = lease
         self._window = window
         self._timeout = timeout
         self._blocked = blocked
@@ -78,9 +106,9 @@ class DatabaseRunStore(ABC):
         self._logs = Logs(self._database, self._background)
         self._contact = Contact(self._database, self._background)
         self._starts = Starts(self._database, self._run_elsewhere, self._active_elsewhere)
-        self._renewals = Renewals(self._database.other_loop, self._lease_seconds, self._blocked)
-        self._owned: dict[ThreadKey, Publisher] = {}
-        """The publishers of the threads' last runs in this process, until they have published their end."""
+        self._renewals = Renewals(self._database.other_loop, self._database.lease, self._blocked)
+        self._owned: dict[ThreadKey, Holder] = {}
+        """The threads' last runs in this process, until the end of each is known everywhere."""
         self._publishers: set[Publisher] = set()
         """All publishers: one may publish its end after the next run of its thread has begun."""
         self._followed: WeakValueDictionary[tuple[ThreadKey, int], FollowedRun] = WeakValueDictionary()
@@ -104,68 +132,87 @@ class DatabaseRunStore(ABC):
         if (before := self._owned.get(thread)) is not None and before.is_free:
             await before.wait_for_end(self._timeout)  # the database may not know it yet
         await self._contact.begin()
-        claim = Claim(run.run_id, str(run.agent), self._owner, run.metadata, run.needs_readers)
+        agent = run.agent if isinstance(run.agent, str) else type(run.agent).__name__
+        claim = Claim(run.run_id, agent, self._owner, run.metadata, run.needs_readers)
         token = uuid4().hex
         within = self._deadline()
-        while True:
-            sent = clock()
-            claimed = await self._database.claim(thread, token, claim, self._contact.now, revision)
-            if claimed == "closed":
-                await self.turn(thread).news()
-            elif claimed == "changed":
-                raise RunConflictError(f"thread {thread.thread_id!r} has had another run meanwhile")
-            elif isinstance(claimed, float):
-                await self._in_doubt(claimed, within)
-            elif isinstance(claimed, Claim):
-                raise RunConflictError(f"thread {thread.thread_id!r} has a run that is active, {claimed.run_id!r}")
-            else:
-                return self._publish(Own(thread, claimed.fence, token, claim), run, sent, claimed.last)
+        async with AsyncExitStack() as closed:
+            news: TurnNews | None = None
+            while True:
+                sent = clock()
+                claimed = await self._database.claim(thread, token, claim, self._contact.now, revision)
+                if claimed == "closed":
+                    if news is None:
+                        news = await closed.enter_async_context(TurnNews(self._database, thread))
+                    else:
+                        await news.next()
+                elif claimed == "changed":
+                    raise RunConflictError(f"thread {thread.thread_id!r} has had another run meanwhile")
+                elif isinstance(claimed, float):
+                    await self._in_doubt(claimed, within)
+                elif isinstance(claimed, Claim):
+                    own = self._owned.get(thread)
+                    status = "active" if own is None or own.is_free else own.run.status
+                    raise RunConflictError(
+                        f"thread {thread.thread_id!r} has a run that is {status}, {claimed.run_id!r}"
+                    )
+                else:
+                    return self._begin_run(Own(thread, claimed.fence, token, claim), run, sent, claimed.last)
 
     async def revision(self, thread: ThreadKey) -> int:
         """See `RunStore.revision`. Raises `StoreUnavailableError` where the database does not answer."""
         return await self._database.fence(thread)
 
-    def _publish(self, own: Own, run: OwnedRun, sent: float, last: RunEnd | None) -> int:
-        """Publishes a run. `sent`: when its claim was sent. `last`: how the run before it ended."""
+    def _begin_run(self, own: Own, run: OwnedRun, sent: float, last: RunEnd | None) -> int:
+        """Holds the thread of a run that was claimed. `sent`: when its claim was sent. `last`: how the run before it
+        ended."""
 
         def forget() -> None:
-            self._publishers.discard(publisher)
-            if self._owned.get(own.thread) is publisher:
+            if self._owned.get(own.thread) is holder:
                 del self._owned[own.thread]
 
-        publisher = Publisher(self._database, own, run, sent, last, self._window, self._renewals, at_end=forget)
-        self._owned[own.thread] = publisher
-        self._publishers.add(publisher)
+        holder = self._owned[own.thread] = self._hold(own, run, sent, last, forget)
         self._starts.start(own.thread, own.fence, run)
         return own.fence
 
+    def _hold(self, own: Own, run: OwnedRun, sent: float, last: RunEnd | None, at_end: Callable[[], None]) -> Holder:
+        """What holds the thread of a run, and publishes the run. `at_end`: called when it is done."""
+
+        def ended() -> None:
+            self._publishers.discard(publisher)
+            at_end()
+
+        publisher = Publisher(self._database, own, run, sent, last, self._window, self._renewals, at_end=ended)
+        self._publishers.add(publisher)
+        return publisher
+
     def confirmation(self, thread: ThreadKey, run: OwnedRun) -> Awaitable[None] | None:
         """See `RunStore.confirmation`."""
-        publisher = self._owned.get(thread)
-        return publisher.confirmation() if publisher is not None and publisher.run is run else None
+        holder = self._owned.get(thread)
+        return holder.confirmation() if holder is not None and holder.run is run else None
 
     def release(self, thread: ThreadKey, run: OwnedRun, last: LastRun | None, done: Callable[[], None]) -> None:
         """See `RunStore.release`."""
-        publisher = self._owned.get(thread)
-        if publisher is None or publisher.run is not run:
+        holder = self._owned.get(thread)
+        if holder is None or holder.run is not run:
             done()  # another process has the thread
         else:
-            publisher.release(last, done)
+            holder.release(last, done)
 
     def last_reader_left(self, thread: ThreadKey, run: OwnedRun) -> None:
         """See `RunStore.last_reader_left`."""
-        publisher = self._owned.get(thread)
-        if publisher is not None and publisher.run is run:
-            publisher.last_reader_left()
+        holder = self._owned.get(thread)
+        if holder is not None and holder.run is run:
+            holder.last_reader_left()
 
     async def active(self, thread: ThreadKey) -> ActiveRun | None:
         """See `RunStore.active`."""
-        publisher = self._owned.get(thread)
-        if publisher is not None and not publisher.is_free:
-            return publisher.run
+        holder = self._owned.get(thread)
+        if holder is not None and not holder.is_free:
+            return holder.run
         now = await self._lease(thread)
-        if self._is_own(now) and (publisher := self._owned.get(thread)) is not None:
-            return None if publisher.is_free else publisher.run
+        if self._is_own(now) and (holder := self._owned.get(thread)) is not None:
+            return None if holder.is_free else holder.run
         return self._active_run(thread, now)  # also one that this process claimed without getting the answer
 
     async def _active_elsewhere(self, thread: ThreadKey) -> ActiveRun | None:
@@ -204,8 +251,8 @@ class DatabaseRunStore(ABC):
 
     async def last(self, thread: ThreadKey) -> LastRun | None:
         """See `RunStore.last`. Without a checkpointer it has the run's events too, as long as the log is kept."""
-        publisher = self._owned.get(thread)
-        stored = await self._database.last(thread) if publisher is None else publisher.last
+        holder = self._owned.get(thread)
+        stored = await self._database.last(thread) if holder is None else holder.last
         if stored is None:
             return None
         last, claim = stored.last, stored.claim
@@ -217,9 +264,9 @@ class DatabaseRunStore(ABC):
         """See `RunStore.forget`."""
         await self._database.forget(thread)
 
-    def turn(self, thread: ThreadKey) -> TicketTurn:
+    def turn(self, thread: ThreadKey) -> DatabaseTurn:
         """The turn on a thread."""
-        return TicketTurn(self._database, thread)
+        return DatabaseTurn(self._database, thread)
 
     async def started(self, thread: ThreadKey) -> Feed:
         """See `RunStore.started`."""
@@ -272,9 +319,9 @@ class DatabaseRunStore(ABC):
 
     def _wake(self, fence: int | None) -> None:
         """See `Wake`."""
-        for publisher in self._owned.values():
-            if fence is None or publisher.number == fence:
-                publisher.wake()
+        for holder in self._owned.values():
+            if fence is None or holder.number == fence:
+                holder.wake()
 
 
 _stores: WeakSet[DatabaseRunStore] = WeakSet()

@@ -8,32 +8,27 @@ What is kept, and for how long:
   cancelled or killed as one at a breakpoint.
 - An ended run of a graph without a checkpointer: the run itself, since its messages are stored nowhere else; until the
   thread's next run, for `linger` seconds, or until as many others as `lingering` says have ended.
-
-All of it belongs to one event loop and changes between its suspensions only: there are no locks.
 """
 
 from __future__ import annotations
 
-import asyncio
-import time
 import weakref
-from collections import OrderedDict
 from collections.abc import Callable
-from itertools import count
 from typing import Any
 
 from langgraph.pregel import Pregel
 
 from ....translator import Cancelled
-from ...errors import RunConflictError
-from ...recent import Recent
 from ..checkpointers import has_checkpointer
-from .active_run import ActiveRun, LastRun, OwnedRun, ThreadKey
-from .feed import Feed, Feeds
-from .turns import MemoryTurn, MemoryTurns
+from .active_run import LastRun, OwnedRun, ThreadKey
+from .background import Background
+from .database_store import DatabaseRunStore
+from .memory_database import MemoryData, MemoryRunDatabase
+from .records import RunEnd
+from .run_database import Own, Wake
 
 
-class MemoryRunStore:
+class MemoryRunStore(DatabaseRunStore):
     """The runs of one event loop, by checkpointer and thread id; without a checkpointer, by agent. See `RunStore`.
 
     - `linger`: seconds for which an ended run of a graph without a checkpointer can still be read.
@@ -42,19 +37,15 @@ class MemoryRunStore:
     """
 
     is_shared = False
+    _database: MemoryRunDatabase
 
     def __init__(self, *, linger: float = 60.0, lingering: int = 100, remembered: int = 1_000) -> None:
-        self._linger = linger
-        self._most_lingering = lingering
-        self._number = 0
-        self._changes = count(1)
-        self._revisions: Recent[ThreadKey, int] = Recent(remembered)
+        self._kept = linger, lingering, remembered
         self._namespaces = _Namespaces()
-        self._active: dict[ThreadKey, ActiveRun] = {}
-        self._lingering: OrderedDict[ThreadKey, tuple[LastRun, asyncio.TimerHandle]] = OrderedDict()
-        self._remembered: Recent[ThreadKey, LastRun] = Recent(remembered)
-        self._feeds = Feeds()
-        self._turns = MemoryTurns()
+        super().__init__()
+
+    def _connect(self, process: str, background: Background, wake: Wake) -> MemoryRunDatabase:
+        return MemoryRunDatabase(MemoryData(*self._kept), process, wake)
 
     def key(self, graph: Pregel[Any, Any, Any, Any], agent: str | None, thread_id: str) -> ThreadKey:
         """The key of a graph's thread. Agents with the same checkpointer share its threads; without a checkpointer no
@@ -63,89 +54,47 @@ class MemoryRunStore:
             return ThreadKey(self._namespaces.of(graph.checkpointer), thread_id)
         return ThreadKey(self._namespaces.of(graph) if agent is None else f"agent {agent}", thread_id)
 
-    async def claim(self, thread: ThreadKey, run: OwnedRun, revision: int | None = None) -> int:
-        """Makes a run the active one of its thread; see `RunStore.claim`."""
-        await self._turns.of(thread).opened()
-        if thread in self._active:
-            active = self._active[thread]
-            raise RunConflictError(f"thread {thread.thread_id!r} has a run that is {active.status}, {active.run_id!r}")
-        if revision not in (None, await self.revision(thread)):
-            raise RunConflictError(f"thread {thread.thread_id!r} has had another run meanwhile")
-        self._forget(thread)
-        self._active[thread] = run
-        self._revisions[thread] = next(self._changes)
-        for feed in self._feeds.of(thread):
-            feed.start(run)
-        self._number = max(time.time_ns() // 1_000_000, self._number + 1)  # rises also across restarts
-        return self._number
-
-    async def revision(self, thread: ThreadKey) -> int:
-        """See `RunStore.revision`."""
-        return self._revisions.get(thread, 0)
-
     def confirmation(self, thread: ThreadKey, run: OwnedRun) -> None:
         """There is no other process."""
 
-    def release(self, thread: ThreadKey, run: OwnedRun, last: LastRun | None, done: Callable[[], None]) -> None:
-        """The thread is free at once; see `RunStore.release`."""
-        if self._active.get(thread) is run:
-            del self._active[thread]
-            self._revisions[thread] = next(self._changes)
-        if last is not None:
-            self._keep(thread, last)
-        done()
+    def _hold(self, own: Own, run: OwnedRun, sent: float, last: RunEnd | None, at_end: Callable[[], None]) -> _Held:
+        return _Held(self._database, own, run, last, at_end)
 
-    def last_reader_left(self, thread: ThreadKey, run: OwnedRun) -> None:
-        """Stops the run: there are no readers elsewhere."""
-        run.stop(Cancelled())
 
-    def _keep(self, thread: ThreadKey, last: LastRun) -> None:
-        if last.run is None:
-            self._remembered[thread] = last
-            return
-        timer = asyncio.get_running_loop().call_later(self._linger, self._forget, thread)
-        self._lingering[thread] = (last, timer)
-        if len(self._lingering) > self._most_lingering:
-            self._forget(next(iter(self._lingering)))
+class _Held:
+    """A run whose thread is free at once when it ends: nobody else has to be told. See `Holder`."""
 
-    async def active(self, thread: ThreadKey) -> ActiveRun | None:
-        """The run that is running or stopping on a thread."""
-        return self._active.get(thread)
+    is_free = False
 
-    async def last(self, thread: ThreadKey) -> LastRun | None:
-        """How the last run on a thread ended, as long as that is kept."""
-        return self._lingering[thread][0] if thread in self._lingering else self._remembered.get(thread)
+    def __init__(
+        self, database: MemoryRunDatabase, own: Own, run: OwnedRun, last: RunEnd | None, at_end: Callable[[], None]
+    ) -> None:
+        self.run = run
+        self.number = own.fence
+        self.last = last
+        self._database = database
+        self._own = own
+        self._at_end = at_end
 
-    async def forget(self, thread: ThreadKey) -> None:
-        """Forgets how the last run on a thread ended."""
-        self._remembered.pop(thread, None)
-        self._revisions.pop(thread, None)
-        self._forget(thread)
+    def wake(self) -> None:
+        """There are no readers elsewhere."""
 
-    def turn(self, thread: ThreadKey) -> MemoryTurn:
-        """The turn on a thread."""
-        return self._turns.of(thread)
-
-    async def started(self, thread: ThreadKey) -> Feed:
-        """The runs that start on a thread from now on."""
-        return self._feeds.add(Feed(), thread)
-
-    async def has_inputs(self, thread: ThreadKey) -> bool:
+    def confirmation(self) -> None:
         """There is no other process."""
-        return False
 
-    async def ping(self) -> None:
-        """See `RunStore.ping`."""
+    async def wait_for_end(self, seconds: float) -> None:
+        """It has ended."""
 
-    async def aclose(self) -> None:
-        """Ends all feeds, and frees the runs that have ended."""
-        self._feeds.close()
-        for thread in list(self._lingering):
-            self._forget(thread)
+    def last_reader_left(self) -> None:
+        """Stops the run."""
+        self.run.stop(Cancelled())
 
-    def _forget(self, thread: ThreadKey) -> None:
-        if (lingering := self._lingering.pop(thread, None)) is not None:
-            lingering[1].cancel()
+    def release(self, last: LastRun | None, done: Callable[[], None]) -> None:
+        """See `RunStore.release`."""
+        self.is_free = True
+        self._at_end()
+        self._database.free(self._own, None if last is None else RunEnd(last))
+        done()
 
 
 class _Namespaces:

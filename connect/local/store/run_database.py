@@ -150,12 +150,13 @@ class RunDatabase(LeaseRenewer, Protocol):
 
     # --- who has a thread -----------------------------------------------------------------------------------------
 
-    async def keep_contact(self, *, is_first: bool) -> bytes:
-        """Keeps this process in contact; the contact, which is another one after a pause. `is_first`: it has not been
-        in contact yet. Raises `StoreUnavailableError` also where a claim would be refused."""
+    async def keep_contact(self, *, is_first: bool) -> bytes | None:
+        """Keeps this process in contact; the contact, which is another one after a pause. None: it is always in
+        contact. `is_first`: it has not been in contact yet. Raises `StoreUnavailableError` also where a claim would be
+        refused."""
 
     async def claim(
-        self, thread: ThreadKey, token: str, claim: Claim, contact: bytes, revision: int | None = None
+        self, thread: ThreadKey, token: str, claim: Claim, contact: bytes | None, revision: int | None = None
     ) -> Claimed | Claim | float | Literal["closed", "changed"]:
         """Claims a thread. Gives `Claimed`; or the claim of the active run; or the seconds for which it is in doubt, or
         has another contact than this one; or `closed`; or `changed`: its fence is not `revision`."""
@@ -221,8 +222,8 @@ class RunDatabase(LeaseRenewer, Protocol):
     # --- notifications --------------------------------------------------------------------------------------------
 
     async def subscribe(self, thread: ThreadKey, take: Take) -> None:
-        """Calls `take` with all that is notified of a thread from now on, and with None first. If the database does not
-        answer in time, that begins when it does."""
+        """Calls `take` with all that is notified of a thread from now on. If the database does not answer in time, that
+        begins when it does."""
 
     async def unsubscribe(self, thread: ThreadKey, take: Take) -> None:
         """Ends what `subscribe` began."""

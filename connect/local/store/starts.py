@@ -52,7 +52,8 @@ class Starts:
         known.feeds.add(feed)
         if known.subscribed is None:  # a task of its own: others wait for it too when the first caller is cancelled
             known.subscribed = self._begin(self._subscribe(thread, known))
-        await asyncio.wait([known.subscribed])
+        if not known.subscribed.done():
+            await asyncio.wait([known.subscribed])
         return feed
 
     async def _subscribe(self, thread: ThreadKey, known: _Thread) -> None:

@@ -71,13 +71,13 @@ class RedisRunDatabase(RedisLeaseRenewer, RunDatabase):
         return bytes(await self._commands.run(scripts.CONTACT, names, given, proves=True))
 
     async def claim(
-        self, thread: ThreadKey, token: str, claim: Claim, contact: bytes, revision: int | None = None
+        self, thread: ThreadKey, token: str, claim: Claim, contact: bytes | None, revision: int | None = None
     ) -> Claimed | Claim | float | Literal["closed", "changed"]:
         """See `RunDatabase.claim`."""
         keys, wanted = Keys(thread), "" if revision is None else revision
         names = (*self._lease_keys(thread), keys.closed)
         half = self._lease_ms // 2
-        given = (half, token, self._lease_ms, _DAY, claim.to_json(), keys.channel, contact, wanted)
+        given = (half, token, self._lease_ms, _DAY, claim.to_json(), keys.channel, contact or b"", wanted)
         answer, value, last = await self._commands.run(scripts.CLAIM, names, given)
         if answer == b"claimed":
             return Claimed(int(value), RunEnd.from_json(last) if last else None)

@@ -50,7 +50,8 @@ class RedisRunStore(DatabaseRunStore):
         if blocked < 0:
             raise ValueError(f"blocked: expected a number of seconds, got {blocked!r}")
         self._redis = redis
-        super().__init__(quoted(namespace), lease=lease, window=window, timeout=timeout, blocked=blocked)
+        self._lease_seconds = lease
+        super().__init__(quoted(namespace), window=window, timeout=timeout, blocked=blocked)
 
     def _connect(self, process: str, background: Background, wake: Wake) -> RunDatabase:
         commands = Commands(self._redis, self._timeout)

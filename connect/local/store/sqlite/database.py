@@ -56,7 +56,7 @@ class SqliteRunDatabase(SqliteLeaseRenewer, RunDatabase):
         return await self._run(steps.keep_contact, self.process, self.lease, is_first, proves=True)
 
     async def claim(
-        self, thread: ThreadKey, token: str, claim: Claim, contact: bytes, revision: int | None = None
+        self, thread: ThreadKey, token: str, claim: Claim, contact: bytes | None, revision: int | None = None
     ) -> Claimed | Claim | float | Literal["closed", "changed"]:
         """See `RunDatabase.claim`."""
         given = (name_of(thread), token, claim, contact, revision, self.process, self.lease)

@@ -44,7 +44,8 @@ class SqliteRunStore(DatabaseRunStore):
             raise ValueError(f"lease: expected at least {_LEAST_LEASE} seconds, got {lease!r}")
         if blocked < 0:
             raise ValueError(f"blocked: expected a number of seconds, got {blocked!r}")
-        super().__init__(_NAMESPACE, lease=lease, window=window, timeout=timeout, blocked=blocked)
+        self._lease_seconds = lease
+        super().__init__(_NAMESPACE, window=window, timeout=timeout, blocked=blocked)
 
     def _connect(self, process: str, background: Background, wake: Wake) -> RunDatabase:
         return SqliteRunDatabase(self._path, self._lease_seconds, process, wake, self._timeout)

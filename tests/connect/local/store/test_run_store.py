@@ -1,5 +1,5 @@
-"""What every run store does: two scopes of runs stand for two processes, which share a store; of those of several
-processes each has one."""
+"""What every run store does: two scopes of runs stand for two processes. They share a store, or each has one and they
+share its database."""
 
 import asyncio
 import gc
@@ -16,8 +16,12 @@ from langgraph_agui.connect.errors import RunConflictError
 from langgraph_agui.connect.events.readers import Offset
 from langgraph_agui.connect.local.run.runs import Runs
 from langgraph_agui.connect.local.store.active_run import LastRun, ThreadKey
+from langgraph_agui.connect.local.store.background import Background
+from langgraph_agui.connect.local.store.database_store import DatabaseRunStore
+from langgraph_agui.connect.local.store.memory_database import MemoryData, MemoryRunDatabase
 from langgraph_agui.connect.local.store.memory_store import MemoryRunStore
 from langgraph_agui.connect.local.store.redis import RedisRunStore
+from langgraph_agui.connect.local.store.run_database import Wake
 from langgraph_agui.connect.local.store.run_store import RunStore
 from langgraph_agui.connect.local.store.sqlite import SqliteRunStore
 from langgraph_agui.connect.testing import Pause
@@ -29,11 +33,22 @@ from tests.support.servers.databases.redis_server import RedisServer, running_re
 from tests.support.servers.serving import posted
 from tests.support.streams.paced import HELLO, Graph, asking, on, quick, speaking, waiting
 
-STORES = ["memory", "sqlite", pytest.param("redis", marks=pytest.mark.services)]
+STORES = ["memory", "shared memory", "sqlite", pytest.param("redis", marks=pytest.mark.services)]
 
 
 LEASE = 2.0
 """Seconds. Nothing waits for it, but for the tests of lost leases."""
+
+
+class SharedMemoryStore(DatabaseRunStore):
+    """The store of a process that shares a database in memory."""
+
+    def __init__(self, data: MemoryData) -> None:
+        self._data = data
+        super().__init__("default", window=0.001, timeout=1.0, blocked=300.0)
+
+    def _connect(self, process: str, background: Background, wake: Wake) -> MemoryRunDatabase:
+        return MemoryRunDatabase(self._data, process, wake)
 
 
 class Processes:
@@ -72,6 +87,9 @@ async def processes(request: pytest.FixtureRequest) -> AsyncIterator[Processes]:
     elif request.param == "sqlite":
         path = request.getfixturevalue("tmp_path") / "runs.db"
         owner, store = SqliteRunStore(path, lease=LEASE), SqliteRunStore(path, lease=LEASE)
+    elif request.param == "shared memory":
+        data = MemoryData()
+        owner, store = SharedMemoryStore(data), SharedMemoryStore(data)
     else:
         owner = store = MemoryRunStore()
     processes = Processes(owner, store)

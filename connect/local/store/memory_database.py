@@ -1,0 +1,323 @@
+"""`MemoryRunDatabase`: a run database in the memory of one process. No I/O.
+
+It belongs to one event loop and changes between its suspensions only: there are no locks. Nothing in it fails, so no
+lease expires. What one process does not need, since its readers read its runs themselves (logs, readers, requests to
+stop), lets several stores of an event loop share one, as several processes share a Redis.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from ...recent import Recent
+from .active_run import ThreadKey
+from .records import SNAPSHOT, Claim, Entry, RunEnd
+from .run_database import Append, Appended, Claimed, Lease, Log, News, Own, RunDatabase, Take, Wake
+
+_LEASE: Final = 3.0e7
+"""Seconds: about a year."""
+_MOST_LOGS: Final = 100
+
+
+@dataclass(slots=True)
+class _Thread:
+    """What is known of a thread; see `RunDatabase`. `ended`: the token of the last run that was released. `forgotten`:
+    the fence up to which nothing is kept."""
+
+    fence: int = 0
+    run: Own | None = None
+    status: str = ""
+    is_cancelled: bool = False
+    ended: str = ""
+    forgotten: int = 0
+    last: RunEnd | None = None
+
+
+class MemoryData:
+    """What the processes share.
+
+    - `linger`: seconds for which an ended run of a graph without a checkpointer can still be read.
+    - `lingering`: how many such runs at most.
+    - `remembered`: for how many threads the end of their last run is kept, and their fence.
+    """
+
+    def __init__(self, linger: float = 60.0, lingering: int = 100, remembered: int = 1_000) -> None:
+        self.active: dict[ThreadKey, _Thread] = {}
+        self.idle: Recent[ThreadKey, _Thread] = Recent(remembered)
+        self.lines: dict[ThreadKey, list[str]] = {}
+        """The tickets of inputs, in their order."""
+        self.closed: dict[ThreadKey, str] = {}
+        """The tickets that have closed a thread."""
+        self.takers: dict[ThreadKey, list[Take]] = {}
+        self.logs: Recent[Log, list[Entry]] = Recent(_MOST_LOGS)
+        self.readers: dict[Log, set[str]] = {}
+        self.processes: dict[str, Wake] = {}
+        self.readings: set[asyncio.Event] = set()
+        """Those of processes that wait for entries."""
+        self._linger = linger
+        self._most_lingering = lingering
+        self._lingering: OrderedDict[ThreadKey, asyncio.TimerHandle] = OrderedDict()
+
+    def thread(self, thread: ThreadKey) -> _Thread:
+        """What is known of a thread."""
+        known = self.active.get(thread) or self.idle.get(thread)
+        return _Thread() if known is None else known
+
+    def notify(self, thread: ThreadKey, news: News) -> None:
+        """Passes on a notification."""
+        for take in list(self.takers.get(thread, ())):
+            take(news)
+
+    def keep(self, thread: ThreadKey, end: RunEnd) -> None:
+        """Keeps how a run ended; the run itself, where its graph has no checkpointer, for `linger` seconds."""
+        self.thread(thread).last = end
+        if end.last.run is not None:
+            timer = asyncio.get_running_loop().call_later(self._linger, self.drop, thread)
+            self._lingering[thread] = timer
+            if len(self._lingering) > self._most_lingering:
+                self.drop(next(iter(self._lingering)))
+
+    def drop(self, thread: ThreadKey) -> None:
+        """Drops an ended run that was kept."""
+        if (timer := self._lingering.pop(thread, None)) is not None:
+            timer.cancel()
+            self.thread(thread).last = None
+
+    def close(self) -> None:
+        """Drops all of them."""
+        for thread in list(self._lingering):
+            self.drop(thread)
+
+
+class MemoryRunDatabase(RunDatabase):
+    """The data as one process sees them. `wake`: see `Wake`."""
+
+    def __init__(self, data: MemoryData, process: str, wake: Wake) -> None:
+        self.process = process
+        self.lease = _LEASE
+        self._data = data
+        self._news = asyncio.Event()
+        data.processes[process] = wake
+
+    def other_loop(self) -> MemoryRunDatabase:
+        """No lease is ever due."""
+        return self
+
+    def start(self) -> None:
+        """There is nothing to connect to."""
+
+    async def aclose(self) -> None:
+        """Takes the process out, and drops ended runs that were kept."""
+        self._data.processes.pop(self.process, None)
+        self._data.readings.discard(self._news)
+        self._data.close()
+
+    # --- who has a thread -----------------------------------------------------------------------------------------
+
+    async def keep_contact(self, *, is_first: bool) -> None:
+        """There is always contact."""
+
+    async def claim(
+        self, thread: ThreadKey, token: str, claim: Claim, contact: bytes | None, revision: int | None = None
+    ) -> Claimed | Claim | Literal["closed", "changed"]:
+        """See `RunDatabase.claim`."""
+        known = self._data.thread(thread)
+        if thread in self._data.closed or token == known.ended:
+            return "closed"
+        if known.run is not None:
+            return Claimed(known.fence, known.last) if known.run.token == token else known.run.claim
+        if revision not in (None, known.fence):
+            return "changed"
+        self._data.drop(thread)
+        self._data.idle.pop(thread, None)
+        self._data.active[thread] = known
+        self._own(Own(thread, max(time.time_ns() // 1_000_000, known.fence + 1), token, claim))  # also after a restart
+        self._data.notify(thread, News("started", known.fence, claim))
+        return Claimed(known.fence, known.last)
+
+    async def renew(self, runs: Sequence[Own]) -> list[bool]:
+        """See `RunDatabase.renew`."""
+        return [self._is_owned(own) for own in runs]
+
+    async def release(self, own: Own, last: RunEnd | None) -> bool:
+        """See `RunDatabase.release`."""
+        return self.free(own, last)
+
+    def free(self, own: Own, last: RunEnd | None) -> bool:
+        """As `release`, at once."""
+        known = self._data.thread(own.thread)
+        if known.ended == own.token:
+            return True
+        if not self._is_owned(own):
+            return False
+        known = self._data.active.pop(own.thread)
+        known.ended, known.fence, known.run, known.status = own.token, own.fence + 1, None, ""
+        self._data.idle[own.thread] = known
+        if last is not None:
+            self._data.keep(own.thread, last)
+        return True
+
+    async def lease_of(self, thread: ThreadKey) -> Lease:
+        """See `RunDatabase.lease_of`."""
+        known = self._data.thread(thread)
+        if known.run is None:
+            return Lease("free", 0.0, known.fence, None, False)
+        return Lease("valid", _LEASE, known.fence, known.run.claim, known.status == "stopping")
+
+    async def fence(self, thread: ThreadKey) -> int:
+        """See `RunDatabase.fence`."""
+        return self._data.thread(thread).fence
+
+    async def last(self, thread: ThreadKey) -> RunEnd | None:
+        """See `RunDatabase.last`."""
+        return self._data.thread(thread).last
+
+    async def forget(self, thread: ThreadKey) -> None:
+        """See `RunDatabase.forget`."""
+        self._data.drop(thread)
+        self._data.idle.pop(thread, None)
+        if (known := self._data.active.pop(thread, None)) is not None:
+            self._data.idle[thread] = _Thread(known.fence + 1, forgotten=known.fence)
+        for log in [log for log in self._data.logs if log.thread == thread]:
+            del self._data.logs[log]
+
+    def _own(self, own: Own) -> None:
+        known = self._data.active[own.thread]
+        known.fence, known.run, known.status, known.is_cancelled = own.fence, own, "", False
+
+    def _is_owned(self, own: Own) -> bool:
+        """Whether the run has its thread, or gets it again."""
+        known = self._data.thread(own.thread)
+        if known.fence < own.fence:
+            self._data.active[own.thread] = known
+            self._own(own)
+        return known.fence == own.fence
+
+    # --- the events of runs ---------------------------------------------------------------------------------------
+
+    async def append(self, entries: Sequence[Append]) -> list[Appended]:
+        """See `RunDatabase.append`."""
+        return [self._append(wanted) for wanted in entries]
+
+    def _append(self, wanted: Append) -> Appended:
+        own, entry, known = wanted.own, wanted.entry, self._data.thread(wanted.own.thread)
+        if wanted.status == "free":
+            if known.forgotten >= own.fence or not known.fence:
+                return Appended("ok", False, 0)  # its thread was deleted meanwhile
+        elif not self._is_owned(own):
+            return Appended("taken", False, 0)
+        else:
+            known.status = wanted.status
+        log, answer = self._data.logs.setdefault(Log(own.thread, own.fence), []), self._logged(wanted)
+        if answer == "ok" and entry is not None and entry.number > (log[-1].number if log else 0):
+            if entry.kind == SNAPSHOT:
+                log.clear()
+            log.append(entry)
+            for news in self._data.readings:
+                news.set()
+        is_cancelled = known.is_cancelled and wanted.status != "free"
+        return Appended(answer, is_cancelled, len(self._data.readers.get(Log(own.thread, own.fence), ())))
+
+    def _logged(self, wanted: Append) -> Literal["ok", "gap"]:
+        """Whether the log has all entries before this one."""
+        log = self._data.logs.get(Log(wanted.own.thread, wanted.own.fence))
+        newest = log[-1].number if log else 0
+        if wanted.entry is None:
+            return "ok" if newest >= wanted.number else "gap"
+        follows = wanted.entry.kind == SNAPSHOT or newest >= wanted.entry.number - 1
+        return "ok" if follows else "gap"
+
+    async def read(self, logs: Mapping[Log, int]) -> dict[Log, list[Entry]]:
+        """See `RunDatabase.read`."""
+        self._data.readings.add(self._news)
+        if not (logged := self._there(logs)):
+            await self._news.wait()
+            logged = self._there(logs)
+        self._news.clear()
+        return logged
+
+    def _there(self, logs: Mapping[Log, int]) -> dict[Log, list[Entry]]:
+        known = self._data.logs
+        logged = {log: [entry for entry in known.get(log, ()) if entry.number > after] for log, after in logs.items()}
+        return {log: entries for log, entries in logged.items() if entries}
+
+    async def interrupt_read(self) -> None:
+        """See `RunDatabase.interrupt_read`."""
+        self._news.set()
+
+    async def entries(self, log: Log, after: int) -> list[Entry]:
+        """See `RunDatabase.entries`."""
+        return self._there({log: after}).get(log, [])
+
+    async def has_log(self, log: Log) -> bool:
+        """See `RunDatabase.has_log`."""
+        return bool(self._data.logs.get(log))
+
+    async def note_readers(self, thread: ThreadKey, fence: int, owner: str, *, has_readers: bool) -> None:
+        """See `RunDatabase.note_readers`."""
+        readers = self._data.readers.setdefault(Log(thread, fence), set())
+        if has_readers:
+            readers.add(self.process)
+            return
+        readers.discard(self.process)
+        if not readers:
+            del self._data.readers[Log(thread, fence)]
+        self._wake(owner, fence)
+
+    async def request_cancel(self, thread: ThreadKey, fence: int, owner: str) -> None:
+        """See `RunDatabase.request_cancel`."""
+        known = self._data.thread(thread)
+        if known.fence == fence and known.run is not None:
+            known.is_cancelled = True
+            self._wake(owner, fence)
+
+    def _wake(self, owner: str, fence: int) -> None:
+        if owner in self._data.processes:
+            self._data.processes[owner](fence)
+
+    # --- queued inputs, notifications -----------------------------------------------------------------------------
+
+    async def turn(self, thread: ThreadKey, ticket: str, *, closes: bool) -> bool:
+        """See `RunDatabase.turn`."""
+        line = self._data.lines.setdefault(thread, [])
+        if ticket not in line:
+            line.append(ticket)
+        has_turn = line[0] == ticket
+        if has_turn and closes:
+            self._data.closed[thread] = ticket
+        return has_turn
+
+    async def leave(self, thread: ThreadKey, ticket: str) -> None:
+        """See `RunDatabase.leave`."""
+        line = self._data.lines.get(thread, [])
+        if ticket in line:
+            line.remove(ticket)
+        if not line:
+            self._data.lines.pop(thread, None)
+        if self._data.closed.get(thread) == ticket:
+            del self._data.closed[thread]
+        self._data.notify(thread, News("turn"))
+
+    async def waiting(self, thread: ThreadKey) -> int:
+        """See `RunDatabase.waiting`."""
+        return len(self._data.lines.get(thread, ()))
+
+    async def subscribe(self, thread: ThreadKey, take: Take) -> None:
+        """See `RunDatabase.subscribe`."""
+        self._data.takers.setdefault(thread, []).append(take)
+
+    async def unsubscribe(self, thread: ThreadKey, take: Take) -> None:
+        """See `RunDatabase.unsubscribe`."""
+        takers = self._data.takers[thread]
+        takers.remove(take)
+        if not takers:
+            del self._data.takers[thread]
+
+    async def publish_mark(self, thread: ThreadKey, mark: str) -> None:
+        """See `RunDatabase.publish_mark`."""
+        self._data.notify(thread, News("mark", mark=mark))

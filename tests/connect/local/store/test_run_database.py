@@ -1,0 +1,314 @@
+"""What every run database does: two processes, which share one. What depends on time and on outages is in `redis/`."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from langgraph_agui.connect.local.store.active_run import LastRun, ThreadKey
+from langgraph_agui.connect.local.store.background import Background
+from langgraph_agui.connect.local.store.memory_database import MemoryData, MemoryRunDatabase
+from langgraph_agui.connect.local.store.records import MORE, SNAPSHOT, Claim, Entry, RunEnd
+from langgraph_agui.connect.local.store.redis.commands import Commands
+from langgraph_agui.connect.local.store.redis.database import RedisRunDatabase
+from langgraph_agui.connect.local.store.run_database import Append, Appended, Claimed, Log, News, Own, RunDatabase
+from langgraph_agui.connect.local.store.sqlite.database import SqliteRunDatabase
+from langgraph_agui.translator import Cancelled, Failed, Finished
+
+from tests.support.clients.listening import turns, until
+from tests.support.servers.databases.redis_server import RedisServer, running_redis
+
+THREAD, OTHER = ThreadKey("n", "t"), ThreadKey("n", "u")
+
+
+class Process:
+    """One process, with a run database."""
+
+    def __init__(self, database: RunDatabase, background: Background, woken: list[int | None]) -> None:
+        self.database = database
+        self.woken = woken
+        self._background = background
+        self._contact: bytes | None = None
+
+    async def claims(self, run_id: str = "r", thread: ThreadKey = THREAD, **more: Any) -> Own:
+        """A claim that is granted."""
+        claim, token = Claim(run_id, "chat", self.database.process, {}), uuid4().hex
+        claimed = await self.asks(thread, token, claim, **more)
+        assert isinstance(claimed, Claimed)
+        return Own(thread, claimed.fence, token, claim)
+
+    async def asks(self, thread: ThreadKey, token: str, claim: Claim, **more: Any) -> Any:
+        """The answer to a claim."""
+        self._contact = self._contact or await self.database.keep_contact(is_first=True)
+        return await self.database.claim(thread, token, claim, self._contact, **more)
+
+    async def appends(self, own: Own, number: int, kind: str = MORE, status: str = "running") -> Appended:
+        [answer] = await self.database.append([Append(own, status, entry(own, number, kind), number - 1)])
+        return answer
+
+    async def aclose(self) -> None:
+        await self._background.aclose()
+        await self.database.aclose()
+
+
+def entry(own: Own, number: int, kind: str = MORE) -> Entry:
+    return Entry(own.fence, number, kind, number, b"data: {}\n\n")
+
+
+def end(own: Own, ending: Any = None) -> RunEnd:
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    waiting = ({"id": "m", "role": "assistant", "content": "Let me ask."},)
+    return RunEnd(LastRun(own.claim.run_id, at, ending or Finished(), True, False, own.fence, waiting))
+
+
+@pytest.fixture(scope="module")
+def redis() -> Iterator[RedisServer]:
+    with running_redis() as server:
+        yield server
+
+
+@pytest.fixture(params=["memory", "sqlite", pytest.param("redis", marks=pytest.mark.services)])
+async def processes(request: pytest.FixtureRequest) -> AsyncIterator[tuple[Process, Process]]:
+    data = MemoryData()
+
+    def process(name: str) -> Process:
+        woken, background = list[int | None](), Background()
+        if request.param == "memory":
+            return Process(MemoryRunDatabase(data, name, woken.append), background, woken)
+        if request.param == "sqlite":
+            path = str(request.getfixturevalue("tmp_path") / "runs.db")
+            return Process(SqliteRunDatabase(path, 60.0, name, woken.append, 5.0), background, woken)
+        commands = Commands(request.getfixturevalue("redis").url, 5.0)
+        return Process(RedisRunDatabase(commands, 60.0, name, background, woken.append, 5.0), background, woken)
+
+    both = process("one"), process("other")
+    yield both
+    for each in both:
+        await each.database.forget(THREAD)
+        await each.aclose()
+
+
+@pytest.fixture
+def one(processes: tuple[Process, Process]) -> Process:
+    return processes[0]
+
+
+@pytest.fixture
+def other(processes: tuple[Process, Process]) -> Process:
+    return processes[1]
+
+
+# --- who has a thread -------------------------------------------------------------------------------------------------
+
+
+async def test_a_thread_has_one_run_until_it_is_released(one: Process, other: Process) -> None:
+    first = await one.claims("first")
+    assert await other.asks(THREAD, "token", Claim("second", "chat", "other", {})) == first.claim
+    for process in (one, other):
+        lease = await process.database.lease_of(THREAD)
+        assert (lease.state, lease.fence, lease.claim, lease.is_stopping) == ("valid", first.fence, first.claim, False)
+        assert await process.database.fence(THREAD) == first.fence
+    assert await one.database.renew([first]) == [True]
+    assert await one.database.release(first, end(first))
+    assert (await other.database.lease_of(THREAD)).state == "free"
+    assert first.fence < await other.database.fence(THREAD) < (await other.claims("second")).fence
+
+
+async def test_claims_and_ends_that_come_again_or_late_change_nothing(one: Process, other: Process) -> None:
+    claim = Claim("first", "chat", "one", {"person": "ada"}, needs_readers=True)
+    claimed = await one.asks(THREAD, "token", claim)
+    assert isinstance(claimed, Claimed)
+    assert await one.asks(THREAD, "token", claim) == claimed
+    own = Own(THREAD, claimed.fence, "token", claim)
+    assert await one.database.release(own, end(own))
+    assert await one.database.release(own, end(own, Cancelled()))
+    assert not isinstance(await one.asks(THREAD, "token", claim), Claimed)
+    assert (await other.database.lease_of(THREAD)).state == "free"
+    assert await other.database.last(THREAD) == end(own)
+    second = await other.claims("second")
+    assert await one.database.renew([own, second]) == [False, True]
+    assert not await one.database.release(replace(own, token="another"), end(own, Cancelled()))
+    assert (await one.appends(own, 1, SNAPSHOT)).answer == "taken"
+    assert await other.database.last(THREAD) == end(own)
+
+
+async def test_a_claim_is_refused_for_a_thread_that_has_had_another_run(one: Process, other: Process) -> None:
+    revision = await other.database.fence(THREAD)
+    own = await one.claims(revision=revision)
+    await one.database.release(own, None)
+    assert await other.asks(THREAD, "late", Claim("late", "chat", "other", {}), revision=revision) == "changed"
+    await other.claims(revision=await other.database.fence(THREAD))
+
+
+@pytest.mark.parametrize("ending", [Finished(), Cancelled(), Failed({"error": "LookupError", "message": "nothing"})])
+async def test_how_the_last_run_ended_is_kept_until_the_next_has_ended(
+    one: Process, other: Process, ending: Any
+) -> None:
+    assert await other.database.last(THREAD) is None
+    first = await one.claims("first")
+    await one.database.release(first, end(first, ending))
+    claimed = await other.asks(THREAD, "token", Claim("second", "chat", "other", {}))
+    assert claimed.last == await one.database.last(THREAD) == end(first, ending)
+    second = Own(THREAD, claimed.fence, "token", Claim("second", "chat", "other", {}))
+    await other.database.release(second, None)  # only its checkpoint says how it ended
+    assert await one.database.last(THREAD) == end(first, ending)
+
+
+async def test_a_run_of_a_deleted_thread_does_not_have_it_any_more(one: Process, other: Process) -> None:
+    ended = await one.claims("ended", OTHER)
+    await one.appends(ended, 1, SNAPSHOT)
+    await one.database.release(ended, end(ended))
+    run = await one.claims()
+    await one.appends(run, 1, SNAPSHOT)
+    for own in (ended, run):
+        await other.database.forget(own.thread)
+        assert (await other.database.lease_of(own.thread)).state == "free"
+        assert await other.database.last(own.thread) is None
+        assert not await other.database.has_log(Log(own.thread, own.fence))
+    assert (await one.appends(run, 2)).answer == "taken"
+    assert (await one.appends(ended, 2, "finished", status="free")).answer == "ok"
+    assert not await one.database.has_log(Log(OTHER, ended.fence))
+    assert (await other.claims("next")).fence > run.fence
+
+
+# --- the events of runs -----------------------------------------------------------------------------------------------
+
+
+async def test_an_entry_follows_the_one_before_or_is_a_snapshot(one: Process, other: Process) -> None:
+    own = await one.claims()
+    log = Log(THREAD, own.fence)
+    assert (await one.appends(own, 1)).answer == "ok"
+    assert [(await one.appends(own, number)).answer for number in (2, 2, 1, 4)] == ["ok", "ok", "ok", "gap"]
+    assert await other.database.entries(log, 0) == [entry(own, 1), entry(own, 2)]
+    assert (await one.appends(own, 4, SNAPSHOT)).answer == "ok"
+    assert await other.database.entries(log, 1) == [entry(own, 4, SNAPSHOT)]
+    answers = await one.database.append([Append(own, "running", None, number) for number in (4, 5)])
+    assert [each.answer for each in answers] == ["ok", "gap"]
+    assert await other.database.entries(log, 4) == []
+
+
+async def test_entries_of_many_runs_are_appended_at_once_and_each_gets_its_own_answer(
+    one: Process, other: Process
+) -> None:
+    mine, theirs = await one.claims("mine"), await other.claims("theirs", OTHER)
+    lost = replace(mine, fence=mine.fence - 1)
+    appended = [Append(own, "running", entry(own, 1, SNAPSHOT), 0) for own in (mine, lost, theirs)]
+    assert [answer.answer for answer in await one.database.append(appended)] == ["ok", "taken", "ok"]
+    for own in (mine, theirs):
+        assert await one.database.entries(Log(own.thread, own.fence), 0) == [entry(own, 1, SNAPSHOT)]
+    await other.database.forget(OTHER)
+
+
+async def test_a_reader_gets_what_is_there_then_what_comes_of_all_logs(one: Process, other: Process) -> None:
+    mine, also = await one.claims("mine"), await one.claims("also", OTHER)
+    logs = [Log(own.thread, own.fence) for own in (mine, also)]
+    await one.appends(mine, 1, SNAPSHOT)
+    positions, got = dict.fromkeys(logs, 0), {log: list[Entry]() for log in logs}
+
+    async def reads() -> None:
+        while sum(map(len, got.values())) < 5:
+            for log, entries in (await other.database.read(positions)).items():
+                got[log].extend(entries)
+                positions[log] = entries[-1].number
+
+    reading = asyncio.create_task(reads())
+    await until(lambda: any(got.values()))
+    for number in (1, 2):
+        await one.appends(also, number)
+    await one.appends(mine, 2)
+    await one.appends(mine, 3, "finished")
+    await reading
+    assert list(got.values()) == [
+        [entry(mine, 1, SNAPSHOT), entry(mine, 2), entry(mine, 3, "finished")],
+        [entry(also, 1), entry(also, 2)],
+    ]
+    await other.database.forget(OTHER)
+
+
+async def test_a_reader_that_waits_is_interrupted(one: Process, other: Process) -> None:
+    own = await one.claims()
+    reading = asyncio.create_task(_read(other.database, {Log(THREAD, own.fence): 0}))
+    await turns(20)
+    assert not reading.done()
+    while not reading.done():  # it may begin to wait only now
+        await other.database.interrupt_read()
+        await asyncio.sleep(0)
+    assert reading.result() == {}
+
+
+async def _read(database: RunDatabase, logs: dict[Log, int]) -> dict[Log, Any]:
+    return dict(await database.read(logs))
+
+
+async def test_an_owner_is_told_of_a_request_to_stop_and_of_readers_elsewhere(one: Process, other: Process) -> None:
+    one.database.start()
+    own = await one.claims()
+    await _hears(one)
+    assert await one.appends(own, 1, SNAPSHOT) == Appended("ok", False, 0)
+    await other.database.note_readers(THREAD, own.fence, "one", has_readers=True)
+    assert await one.appends(own, 2) == Appended("ok", False, 1)
+    await other.database.note_readers(THREAD, own.fence, "one", has_readers=False)
+    await until(lambda: own.fence in one.woken)
+    assert await one.appends(own, 3) == Appended("ok", False, 0)
+    one.woken.clear()
+    await other.database.request_cancel(THREAD, own.fence - 1, "one")
+    await other.database.request_cancel(THREAD, own.fence, "one")
+    await until(lambda: one.woken == [own.fence])
+    assert await one.appends(own, 4, status="stopping") == Appended("ok", True, 0)
+    assert (await other.database.lease_of(THREAD)).is_stopping
+    await one.database.release(own, None)
+    assert await one.appends(own, 5, "cancelled", status="free") == Appended("ok", False, 0)
+
+
+async def _hears(process: Process) -> None:
+    """Returns when the process can be woken."""
+    if isinstance(process.database, RedisRunDatabase):
+        await until(lambda: None in process.woken)
+        process.woken.clear()
+
+
+# --- queued inputs, notifications -------------------------------------------------------------------------------------
+
+
+async def test_tickets_have_their_turn_in_their_order(one: Process, other: Process) -> None:
+    async def have_turn(*tickets: tuple[Process, str]) -> list[bool]:
+        return [await process.database.turn(THREAD, ticket, closes=False) for process, ticket in tickets]
+
+    order = (one, "a"), (other, "b"), (one, "c")
+    assert await have_turn(*order, *order) == [True, False, False] * 2
+    assert await other.database.waiting(THREAD) == 3
+    await other.database.leave(THREAD, "b")
+    await one.database.leave(THREAD, "a")
+    assert await have_turn((one, "c")) == [True]
+    await one.database.leave(THREAD, "c")
+    assert await one.database.waiting(THREAD) == 0
+
+
+async def test_no_run_is_claimed_while_a_ticket_closes_the_thread(one: Process, other: Process) -> None:
+    assert await one.database.turn(THREAD, "a", closes=False)
+    assert not await other.database.turn(THREAD, "b", closes=True)
+    own = await one.claims()
+    await one.database.release(own, None)
+    await one.database.leave(THREAD, "a")
+    assert await other.database.turn(THREAD, "b", closes=True)
+    assert await one.asks(THREAD, "token", Claim("r", "chat", "one", {})) == "closed"
+    await other.database.leave(THREAD, "b")
+    await one.claims()
+
+
+async def test_what_happens_on_a_thread_is_notified_in_its_order(one: Process, other: Process) -> None:
+    news = list[News | None]()
+    await other.database.subscribe(THREAD, news.append)
+    own = await one.claims()
+    await one.database.turn(THREAD, "a", closes=False)
+    await one.database.leave(THREAD, "a")
+    await one.claims("apart", OTHER)
+    await other.database.publish_mark(THREAD, "mark")
+    await until(lambda: News("mark", mark="mark") in news)
+    happened = [each for each in news if each is not None]
+    assert happened == [News("started", own.fence, own.claim), News("turn"), News("mark", mark="mark")]
+    await other.database.unsubscribe(THREAD, news.append)
+    await other.database.forget(OTHER)
