@@ -40,7 +40,7 @@ from .messages.stream import MessageStream
 from .messages.visibility import VisibilityRules
 from .options import Options
 from .owner import RUN, Owner
-from .parts.channels import as_sequence, channels, writes_channels, written_channels, written_messages
+from .parts.channels import as_sequence, channels, updates_in, writes_channels, written_messages
 from .parts.message import fields_of, kind_of, mapping_in
 from .parts.part import NOTE, UNREAD, Namespace, Part
 from .run.custom import custom_event, written_state
@@ -89,6 +89,8 @@ class Procedures:
         """Returns the event for a chunk that only continues its message."""
         self._output: Any = _NOTHING
         """The last output of a node of the root graph, if it was received before the first values."""
+        self.is_platform = False
+        """Whether the parts are known to come from a platform."""
         self.error: Any = None
         """The data of a platform's `error` part; None as long as no such part has arrived."""
         self._of_mode: Mapping[str, Callable[[Part], Iterator[Event]]] = {
@@ -108,7 +110,10 @@ class Procedures:
     def on_part(self, part: Part) -> Iterator[Event] | None:
         """Returns the events for a part of the stream; None if parts of its mode are not translated."""
         procedure = self._of_mode.get(part.mode)
-        return None if procedure is None else self._with_predictions(procedure(part))
+        if procedure is None:
+            return None
+        may_predict = part.mode == "messages" or self._predictions  # only a message begins a tool call
+        return self._with_predictions(procedure(part)) if may_predict else procedure(part)
 
     def on_checkpoint(
         self, values: Any, ns: Namespace, interrupts: Sequence[Any], at_breakpoint: bool
@@ -165,7 +170,7 @@ class Procedures:
     def _owner(self, ns: Namespace) -> Owner:
         """The owner of the messages and tool calls of the graph at `ns`."""
         subagents = self._subagents
-        subagent = subagents.of(ns)
+        subagent = subagents.of(ns) if ns else None
         if subagent is None:
             return RUN
         return Owner(subagent.id, subagents.tag(subagent), len(subagent.ns), subagents.hides(subagent))
@@ -181,6 +186,7 @@ class Procedures:
     def set_platform(self) -> None:
         """Records that the parts come from a platform, which leaves out some channels and does not mark structured
         output."""
+        self.is_platform = True
         self._root.has_all_channels = False
         self.visibility.expects_marks = False
 
@@ -242,7 +248,8 @@ class Procedures:
         message, metadata = part.data
         metadata = _NONE if metadata is None else metadata
         ns = part.ns
-        yield from self._subagents.on_message(ns, metadata)
+        if ns:
+            yield from self._subagents.on_message(ns, metadata)
         yield from self._steps.on_message(ns, metadata)
         self._superstep.read_message(ns, metadata)
         owner = self._owner(ns)
@@ -279,7 +286,8 @@ class Procedures:
                     yield from self._on_node_output(part.ns, name, output, is_cached=is_cached)
                 except Exception as error:
                     self._losses.fault("The output of a node", error)
-        yield from self._remove_unsaved_messages()
+        if self._superstep.has_unsaved_messages:
+            yield from self._remove_unsaved_messages()
 
     def _may_be_replayed(self, outputs: Mapping[Any, Any]) -> bool:
         """Whether these cached updates may come from an earlier run, and are repeated because the run was resumed.
@@ -289,42 +297,44 @@ class Procedures:
         not know the messages in such updates, and that is how the two cases are told apart.
         """
         key = self._options.messages_key
-        ids = [fields_of(message).get("id") for output in outputs.values() for message in written_messages(output, key)]
+        written = [written_messages(updates_in(output), key) for output in outputs.values()]
+        ids = [fields_of(message).get("id") for messages in written for message in messages]
         return not (ids and self._view.knows_messages) or any(isinstance(i, str) and self._view.has(i) for i in ids)
 
     def _on_node_output(self, ns: Namespace, node: str, output: Any, *, is_cached: bool) -> Iterator[Event]:
+        updates = updates_in(output)
         if is_cached:
-            yield from self._on_cached_output(ns, node, output)
+            yield from self._on_cached_updates(ns, node, updates)
             yield from self._steps.on_update(ns, node, is_cached=True)
         else:
-            for subagent, result in self._subagents.ended_by_output(ns, output):
+            for subagent, result in self._subagents.ended_by_updates(ns, updates):
                 yield from self._end_subagent(subagent, failure_of_result(result, self._options.error_detail))
             yield from self._steps.on_update(ns, node)
-            self._stream.read_output(ns, node, output)
+            self._stream.read_updates(ns, node, updates)
             if not ns and self._root.last is None:
                 self._output = output
-        self._tools.read_output(ns, node, output)
-        self._waiting.read_output(ns, node, output)
+        self._tools.read_updates(ns, node, updates)
+        self._waiting.read_updates(ns, node, updates)
         if ns:
-            yield from () if is_cached else self._on_edited_calls(ns, output)
+            yield from () if is_cached else self._on_edited_calls(ns, updates)
         else:
-            names = written_channels(output)
+            names = [name for update in updates for name in update if isinstance(name, str)]
             self._superstep.read_output(node, has_written=bool(names) or writes_channels(output))
             self._state.record_written(names)
             self._messages.record_written(names)
 
-    def _on_cached_output(self, ns: Namespace, node: str, output: Any) -> Iterator[Event]:
-        """Yields the events for a cached update, which comes from a task that finished in an earlier run. No other part
+    def _on_cached_updates(self, ns: Namespace, node: str, updates: Sequence[Mapping[str, Any]]) -> Iterator[Event]:
+        """Yields the events for cached updates, which come from a task that finished in an earlier run. No other part
         of the resumed run contains the messages of that task."""
         if self._root.has_compared and not ns:
-            for message in written_messages(output, self._options.messages_key):
+            for message in written_messages(updates, self._options.messages_key):
                 yield from self._stream.on_whole(ns, message, {"langgraph_node": node}, RUN, is_replayed=True)
 
-    def _on_edited_calls(self, ns: Namespace, output: Any) -> Iterator[Event]:
+    def _on_edited_calls(self, ns: Namespace, updates: Sequence[Mapping[str, Any]]) -> Iterator[Event]:
         """Yields the snapshot that changes the arguments of tool calls which the client displays, if a node of a
         subgraph has edited them, for example with the answer of a person. The values of the root graph do not contain
         the edited calls before the subgraph has ended, but the calls' results are visible at once."""
-        written = written_messages(output, self._options.messages_key)
+        written = written_messages(updates, self._options.messages_key)
         messages = [message for message in written if kind_of(fields_of(message)) == "ai"]
         if not messages or self._visible_owner(ns) is None:
             return
@@ -341,9 +351,9 @@ class Procedures:
             yield from self._snapshots.of([edited.get(message["id"], message) for message in self._view.messages])
 
     def _remove_unsaved_messages(self) -> Iterator[Event]:
-        """Yields the events that remove the messages emitted in this superstep, if no later values will contain
-        them."""
-        if not self._superstep.has_unsaved_messages or self._interrupts:
+        """Yields the events that remove the messages emitted in this superstep, because no later values will contain
+        them. While an interrupt is pending, the messages stay."""
+        if self._interrupts:
             return
         self._superstep.reset()
         yield from self._stream.close()
@@ -490,7 +500,8 @@ class Procedures:
             yield from self._steps.on_task(part.ns, part.data)
             if not part.ns:
                 self._superstep.read_task(part.data)
-                yield from self._remove_unsaved_messages()
+                if self._superstep.has_unsaved_messages:
+                    yield from self._remove_unsaved_messages()
 
     def _on_metadata(self, part: Part) -> Iterator[Event]:
         """Handles the start of the run on a server. If the server runs it a second time, this method yields the events

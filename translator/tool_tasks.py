@@ -29,10 +29,10 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from .parts.channels import unanswered_calls_in
+from .parts.channels import unanswered_calls_in, updates_in
 from .parts.part import Namespace, task_path
 
 _TOOLS: Final = "tools"
@@ -85,17 +85,18 @@ class ToolTasks:
         """Reads the unanswered tool calls in the first values of the graph at `ns`. They may be older than the
         stream."""
         if ns not in self._unanswered:
-            self._unanswered[ns] = dict.fromkeys(unanswered_calls_in(values)[0], "")
+            self._unanswered[ns] = dict.fromkeys(unanswered_calls_in(updates_in(values))[0], "")
 
-    def read_output(self, ns: Namespace, node: str, output: Any) -> None:
-        """Reads the tool calls and the results in the output of a node of the graph at `ns`. The tool calls without a
+    def read_updates(self, ns: Namespace, node: str, updates: Sequence[Mapping[str, Any]]) -> None:
+        """Reads the tool calls and the results in the updates of a node of the graph at `ns`. The tool calls without a
         result are unanswered from now on."""
-        unanswered, answered = unanswered_calls_in(output)
+        unanswered, answered = unanswered_calls_in(updates)
         for call_id in answered:  # a result that is not a message object appears only in the output
             self._answered(ns, node, call_id)
         if unanswered or answered:
-            before = self._unanswered.get(ns, {})
-            kept = {call_id: by for call_id, by in before.items() if by != node and call_id not in answered}
+            kept = self._unanswered.get(ns, {})
+            if kept:
+                kept = {call_id: by for call_id, by in kept.items() if by != node and call_id not in answered}
             self._unanswered[ns] = kept | dict.fromkeys(unanswered, node)
 
     def record_own_message(self, ns: Namespace, node: str) -> None:
@@ -111,7 +112,7 @@ class ToolTasks:
             return self._calls.pop(path, None)
         call_id = _called_tool(task["input"])
         if call_id is None and task.get("name") == _TOOLS and (ns, _TOOLS) not in self._own_messages:
-            unanswered, _ = unanswered_calls_in(task["input"])
+            unanswered, _ = unanswered_calls_in(updates_in(task["input"]))
             call_id = unanswered.pop() if len(unanswered) == 1 else None
         if call_id is not None:
             self._calls[path] = call_id

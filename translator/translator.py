@@ -193,7 +193,7 @@ class Translator:
     def _fed(self, part: Any) -> list[Event]:
         self._expect("live")
         parts = self._reader.read(part)
-        if self._reader.source == "platform":
+        if self._reader.source == "platform" and not self._procedures.is_platform:
             self._procedures.set_platform()
         if self._procedures.error is not None:
             for late in parts:
@@ -210,7 +210,7 @@ class Translator:
         """Returns the events that the procedure for the part's mode makes."""
         made = self._procedures.on_part(part)
         if made is not None:
-            return self._applied(made, f"A part of the mode {part.mode!r}")
+            return self._applied(made, "A part of the mode %r", part.mode)
         if part.mode not in IGNORED_MODES:
             self._losses.warn(f"Parts of the unknown mode {to_text(part.mode)[:40]!r} are ignored")
         return []
@@ -336,8 +336,9 @@ class Translator:
 
     # --- how events leave -----------------------------------------------------------------------------------------
 
-    def _applied(self, made: Iterable[Event], what: str) -> list[Event]:
-        """Returns the events of a procedure, after applying each event to the view before the next one is made.
+    def _applied(self, made: Iterable[Event], what: str, *names: str) -> list[Event]:
+        """Returns the events of a procedure, after applying each event to the view before the next one is made. `what`:
+        a description of the item that the events are made for, with one of `names` in place of each `%r`.
 
         For a client that declares no version, an event that the client cannot read is converted or left out. An event
         that is too large for a frame is split or truncated. If handling an event raises an exception, that event is
@@ -358,7 +359,7 @@ class Translator:
                 except Exception as error:
                     losses.fault(f"An event {event['type']}", error)
         except Exception as error:
-            losses.fault(what, error)
+            losses.fault(what % names, error)
         return emitted
 
     def _surely_applied(self, event: Event) -> Event:

@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, Final
 
-import orjson
+from orjson import dumps
 
 from ..convert.ordinary import ordinary
 from ..convert.to_agui import to_agui
@@ -50,6 +50,8 @@ class MessageCache:
         self._losses = losses
         self.known = False
         """Whether any messages have been read."""
+        self.messages: list[Event] = []
+        """All messages in AG-UI form."""
         self.keys: list[Any] = []
         """The id of each message, or its position if it has no id."""
         self.past: set[Any] = set()
@@ -61,11 +63,6 @@ class MessageCache:
         self._wires: list[tuple[Event, ...]] = []
         """For each message, the AG-UI messages that it becomes."""
 
-    @property
-    def messages(self) -> list[Event]:
-        """All messages in AG-UI form."""
-        return [message for wires in self._wires for message in wires]
-
     def read(self, messages: Sequence[Any]) -> None:
         """Reads the current messages. They replace the messages of the previous read."""
         self.known = True
@@ -75,12 +72,15 @@ class MessageCache:
         if digests[:head] != self._digests:  # the digests include the ids, so equal digests mean equal keys
             head = 0
         keys = [_key(fields, at) for at, fields in enumerate(all_fields[head:], head)]
-        cached = dict(zip(zip(self.keys[head:], self._digests[head:], strict=True), self._wires[head:], strict=True))
+        cached: dict[tuple[Any, int], tuple[Event, ...]] = {}
+        if head < len(self.keys):
+            rest = zip(self.keys[head:], self._digests[head:], strict=True)
+            cached = dict(zip(rest, self._wires[head:], strict=True))
         new_wires: list[tuple[Event, ...]] = []
         others: list[int] = []
         """The positions, in `new_wires`, of new or changed messages that the fast path (`ordinary`) cannot convert."""
         for at, key_and_digest in enumerate(zip(keys, digests[head:], strict=True)):
-            wires = cached.get(key_and_digest) if cached else None
+            wires = cached.get(key_and_digest)
             if wires is None:
                 wire = ordinary(all_fields[head + at], self._options) if is_json else None
                 wires = () if wire is None else (wire,)
@@ -93,7 +93,10 @@ class MessageCache:
         if self.unreadable:
             self.unreadable.intersection_update(self.keys[:head] + keys)
         self.past.update(self.keys[head:])
-        self.past.difference_update(keys)
+        if self.past:
+            self.past.difference_update(keys)
+        same = self.messages if head == len(self.keys) else _flat(self._wires[:head])
+        self.messages = same + _flat(new_wires)
         self.keys[head:], self._wires[head:], self._digests = keys, new_wires, digests
 
     def _converted(self, message: Any, position: int) -> list[Event]:
@@ -108,6 +111,10 @@ class MessageCache:
                 self.unreadable.add(key)
             return []
         return converted
+
+
+def _flat(wires: Sequence[tuple[Event, ...]]) -> list[Event]:
+    return [message for messages in wires for message in messages]
 
 
 def keys_of(messages: Sequence[Any]) -> list[Any]:
@@ -126,7 +133,7 @@ def _digests(all_fields: Sequence[Mapping[str, Any]]) -> tuple[list[int], bool]:
     """Returns a list of hashes and a flag. The hash of a message changes when the message changes. The flag is True if
     the fields of all messages can be written as JSON without conversion."""
     try:
-        return [hash(orjson.dumps(_FIELDS[fields["type"]](fields))) for fields in all_fields], True
+        return [hash(dumps(_FIELDS[fields["type"]](fields))) for fields in all_fields], True
     except Exception:  # a message of a rare type, or a value that JSON cannot express
         names = (*_NAMES, *_CALLS, *_OF_RESULT, "role")
         rows = ([_field(fields, name) for name in names] for fields in all_fields)

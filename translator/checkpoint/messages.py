@@ -42,6 +42,7 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final
 
 from ..client.view import ClientView
@@ -95,6 +96,8 @@ class Messages:
     def read_plan(self, values: Any) -> None:
         """Reads the plan from the values of the thread. The next call to `on_values` or `reconcile_checkpoint` emits
         the plan."""
+        if self._plan_id is None:
+            return
         plan = plan_of(channels(values) or {}, self._options)
         if plan != self._plan:
             self._plan, self._is_written = plan, True
@@ -214,13 +217,15 @@ class Messages:
     ) -> Iterator[Event]:
         view, ledger = self._view, self._ledger
         order = view.order
-        wanted = by_id([*self._listed, *waiting])
-        yield from self._changed_plan()
+        wanted = by_id([*self._listed, *waiting] if waiting else self._listed)
+        if self._plan is not None:
+            yield from self._changed_plan(self._plan)
         continued, surplus = overlap or (set(), set())
         for item in continued:
             if item in wanted and (message := view.message(item)):
                 wanted[item] = message
-        extras = [item for item in order if item not in wanted]
+        is_beginning = order == [*islice(wanted, len(order))]  # as a rule, the client only lacks the newest messages
+        extras = [] if is_beginning else [item for item in order if item not in wanted]
         if not is_partial and not (self.is_function and not view.knows_messages):
             surplus = {item for item in extras if not self._is_kept(item, pending)}
         kept_pending = [item for item in extras if item in pending and item not in surplus]
@@ -235,7 +240,8 @@ class Messages:
             or (missing and (begins_stream or still_streaming))
             or self._differ(uncompared, wanted)
         )
-        if whole or not _are_in_order([*order, *(message["id"] for message in missing)], wanted):
+        is_complete = is_beginning and len(order) + len(missing) == len(wanted)
+        if whole or not (is_complete or _are_in_order([*order, *(message["id"] for message in missing)], wanted)):
             rest = [item for item in order if item not in surplus and item not in still_streaming]
             streaming = [message for item in still_streaming if (message := view.message(item))]
             yield from self._snapshots.of(merge(wanted, rest, view.message) + streaming)
@@ -254,15 +260,15 @@ class Messages:
         messages = self._stored.messages
         return messages if self._plan is None else with_plan(messages, self._plan)
 
-    def _changed_plan(self) -> Iterator[Event]:
+    def _changed_plan(self, plan: Event) -> Iterator[Event]:
         """Yields the event that updates the client's copy of the plan, if the client has a copy that differs from the
         plan of the thread."""
-        copy = None if self._plan is None else self._view.message(self._plan["id"])
-        if copy is None or self._plan is None or copy["role"] != "activity":
+        copy = self._view.message(plan["id"])
+        if copy is None or copy["role"] != "activity":
             return
-        patch = diff(copy.get("content"), self._plan["content"])
+        patch = diff(copy.get("content"), plan["content"])
         if patch:
-            yield events.activity_delta(self._plan["id"], self._plan["activityType"], patch)
+            yield events.activity_delta(plan["id"], plan["activityType"], patch)
 
     def _is_kept(self, message_id: str, pending: Collection[str]) -> bool:
         """Whether the client keeps a message that is not stored (rule 2)."""

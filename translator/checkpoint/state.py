@@ -56,6 +56,8 @@ class State:
         """The channels whose predictions have ended. The next values contain the real values of these channels."""
         self._ever_written: set[str] = set()
         """All channels that nodes have written to during the run."""
+        self._names: dict[Any, str | None] = {}
+        """For each channel, the name under which clients see it; None if they do not see it."""
         self._has_compared = False
         """Whether any values have been compared with the client's state."""
         self._last: Any = _NEVER
@@ -213,10 +215,13 @@ class State:
         visible: dict[str, Any] = {}
         for name, value in named.items():
             try:
-                if self._options.shows_channel(name):
+                if name not in self._names:
+                    self._names[name] = to_text(name) if self._options.shows_channel(name) else None
+                shown = self._names[name]
+                if shown is not None:
                     if type(value) is UnreadableChannel:
                         raise value.error
-                    visible[to_text(name)] = value
+                    visible[shown] = value
                 elif name != self._options.messages_key:
                     self._losses.drop("state channel", name, Reason.OPTION)
             except Exception as error:

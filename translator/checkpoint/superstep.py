@@ -56,7 +56,7 @@ class Superstep:
         """Records a message from a task of the graph at `ns`."""
         task, *within = task_path(ns, metadata)
         path = metadata.get("langgraph_path")
-        runs_once = not within and isinstance(path, (list, tuple)) and tuple(path[:1]) == (_PULL,)
+        runs_once = not within and isinstance(path, (list, tuple)) and len(path) > 0 and path[0] == _PULL
         self._has_messages = True
         self._unfinished.add(task)
         if runs_once:

@@ -100,8 +100,10 @@ class RootValues:
         1)."""
         self.has_all_channels = True
         """Whether the values contain all channels of the graph (rule 6)."""
-        self._deferred: Any = _NONE
-        """The first values, if they are deferred (rule 1)."""
+        self.is_deferring = False
+        """Whether the first values are deferred until the next part arrives (rule 1)."""
+        self._deferred: Any = None
+        """The first values, if they are deferred."""
         self._deferred_is_partial = False
         """Whether the deferred values had interrupts, which means that their superstep has not ended."""
         self._ignored: Any = _NONE
@@ -113,11 +115,6 @@ class RootValues:
         self._is_ahead = False
         """Whether a checkpoint was newer than all values that the stream has delivered so far (rule 4)."""
 
-    @property
-    def is_deferring(self) -> bool:
-        """Whether the first values are deferred until the next part arrives (rule 1)."""
-        return self._deferred is not _NONE
-
     def defers(self, values: Any, waiting: WaitingMessages, *, is_partial: bool) -> bool:
         """Defers these values until the next part arrives, if rule 1 demands it. Returns whether they were deferred."""
         if self.has_compared:
@@ -127,7 +124,7 @@ class RootValues:
         if is_older:
             self.last = self._deferred = values
             self._deferred_is_partial = is_partial
-            self._has_stream_values = True
+            self._has_stream_values = self.is_deferring = True
         return is_older
 
     def release(
@@ -135,10 +132,10 @@ class RootValues:
     ) -> Generator[Event, None, SuperstepEnd | None]:
         """Yields the events for the first values if they were deferred. `is_older`: whether these values are known to
         be older than the client's messages and state, so that nothing is removed."""
-        deferred, self._deferred = self._deferred, _NONE
-        is_older = is_older or self.is_resumed
-        if deferred is _NONE:
+        if not self.is_deferring:
             return None
+        deferred, self._deferred, self.is_deferring = self._deferred, None, False
+        is_older = is_older or self.is_resumed
         is_partial = is_older or self._deferred_is_partial
         return (yield from self._reconcile(deferred, waiting, is_partial=is_partial, is_older=is_older))
 

@@ -100,11 +100,11 @@ class Waiting:
             self.read_values(ns, values)
             self._input.pop(ns, None)
 
-    def read_output(self, ns: Namespace, node: str, output: Any) -> None:
-        """Reads the messages in the output of a node of the graph at `ns`."""
+    def read_updates(self, ns: Namespace, node: str, updates: Sequence[Mapping[str, Any]]) -> None:
+        """Reads the messages in the updates of a node of the graph at `ns`."""
         self._ended.add((ns, node))
-        for update in (output if isinstance(output, (list, tuple)) else (output,)) if ns else ():
-            written = update.get(self._options.messages_key) if isinstance(update, Mapping) else None
+        for update in updates if ns else ():
+            written = update.get(self._options.messages_key)
             messages = written if isinstance(written, (list, tuple)) else (written,)
             made = self._written.setdefault(ns, {}).setdefault(node, [])
             made.extend(message for message in messages if message is not None)

@@ -17,7 +17,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from contextlib import suppress
 from copy import copy
 from typing import Any, Self
@@ -113,29 +113,33 @@ class ClientContents:
         kind = event["type"]
         if (reduce := REDUCES.get(kind)) is not None:
             reduce(self.store, event)
-        if kind == "STATE_SNAPSHOT":
-            self.run_has_snapshot = True
-            self._set_state(event["snapshot"])
-        elif kind == "STATE_DELTA" and self.knows_state:  # the delta may not fit an unknown state
+        if (record := _RECORDS.get(kind)) is not None:
+            record(self, event)
+        self._open.apply(event)
+
+    def _state_snapshot(self, event: Event) -> None:
+        self.run_has_snapshot = True
+        self._set_state(event["snapshot"])
+
+    def _state_delta(self, event: Event) -> None:
+        if self.knows_state:  # the delta may not fit an unknown state
             with suppress(RefusedError):
                 self._set_state(apply_patch(self.base, event["delta"]))
-        elif kind == "MESSAGES_SNAPSHOT":
-            self.knows_messages = True
-            if complete_activity_types(event, is_legacy=self.store.is_legacy) is None:
-                self.knows_activities = True
-        elif kind == "RUN_STARTED":
-            self.thread_id, self.run_id, self.parent_run_id = (
-                event["threadId"],
-                event["runId"],
-                event.get("parentRunId"),
-            )
-            trace_id = (event.get("metadata") or {}).get("traceId")
-            self.trace_id = trace_id if isinstance(trace_id, str) else None
-            self.terminal = None
-            self.run_has_snapshot = False
-        elif kind in ("RUN_FINISHED", "RUN_ERROR"):
-            self.terminal = event
-        self._open.apply(event)
+
+    def _messages_snapshot(self, event: Event) -> None:
+        self.knows_messages = True
+        if complete_activity_types(event, is_legacy=self.store.is_legacy) is None:
+            self.knows_activities = True
+
+    def _run_started(self, event: Event) -> None:
+        self.thread_id, self.run_id, self.parent_run_id = event["threadId"], event["runId"], event.get("parentRunId")
+        trace_id = (event.get("metadata") or {}).get("traceId")
+        self.trace_id = trace_id if isinstance(trace_id, str) else None
+        self.terminal = None
+        self.run_has_snapshot = False
+
+    def _run_ended(self, event: Event) -> None:
+        self.terminal = event
 
     # --- messages and state ---------------------------------------------------------------------------------------
 
@@ -234,6 +238,18 @@ class ClientContents:
         # 0.0.59 applies later deltas to a falsy state but keeps displaying the previous state
         if not self.store.is_legacy or state or isinstance(state, (dict, list)):
             self.state = state
+
+
+_RECORDS: Mapping[str, Callable[[ClientContents, Event], None]] = {
+    "STATE_SNAPSHOT": ClientContents._state_snapshot,
+    "STATE_DELTA": ClientContents._state_delta,
+    "MESSAGES_SNAPSHOT": ClientContents._messages_snapshot,
+    "RUN_STARTED": ClientContents._run_started,
+    "RUN_FINISHED": ClientContents._run_ended,
+    "RUN_ERROR": ClientContents._run_ended,
+}
+"""For each event type, the method that records what such an event changes in addition to the messages and the open
+items."""
 
 
 def _message(value: Mapping[str, Any] | BaseModel) -> dict[str, Any]:

@@ -4,7 +4,7 @@ messages."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, Final
 
@@ -15,14 +15,13 @@ from ..wire.events import Event
 _FIELDS: Final = ("role", "name", "toolCallId", "metadata", "encryptedValue", "activityType")
 
 
-def by_id(wires: Iterable[Event]) -> dict[str, Event]:
+def by_id(wires: Sequence[Event]) -> dict[str, Event]:
     """Maps ids to messages. If several messages have the same id, the first one is used. A channel without a reducer
     may contain such messages."""
-    listed = list(wires)
-    indexed = {wire["id"]: wire for wire in listed}
-    if len(indexed) < len(listed):
-        indexed = {wire["id"]: wire for wire in reversed(listed)}
-        indexed = {wire["id"]: indexed[wire["id"]] for wire in listed}
+    indexed = {wire["id"]: wire for wire in wires}
+    if len(indexed) < len(wires):
+        indexed = {wire["id"]: wire for wire in reversed(wires)}
+        indexed = {wire["id"]: indexed[wire["id"]] for wire in wires}
     return indexed
 
 

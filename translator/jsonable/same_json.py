@@ -5,16 +5,16 @@ Rules:
 - The order of keys does not matter. `True` differs from `1`, unlike in Python, and `1.0` equals `1`.
 - Values that are not JSON can be compared too, because a caller may pass any values as a client's messages or state.
   The comparison never raises an exception.
-- If two values are equal in Python, their JSON is compared as bytes, which is fast. The bytes may differ because of the
-  order of keys, because of `1.0` in place of `1`, or because of `True` in place of `1`. In that case, the values are
-  compared member by member.
+- If two values are equal in Python, their JSON with sorted keys is compared as bytes, which is fast. The bytes may
+  differ because of `1.0` in place of `1`, or because of `True` in place of `1`. In that case, the values are compared
+  member by member.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from orjson import dumps
+from orjson import OPT_SORT_KEYS, dumps
 
 
 def same_json(left: Any, right: Any) -> bool:
@@ -25,7 +25,7 @@ def same_json(left: Any, right: Any) -> bool:
         if left != right:
             return False
         try:
-            if dumps(left) == dumps(right):
+            if dumps(left, option=OPT_SORT_KEYS) == dumps(right, option=OPT_SORT_KEYS):
                 return True
         except (TypeError, ValueError):
             pass  # the values are not JSON, so `_same` compares them member by member

@@ -133,12 +133,13 @@ class BlockEvents:
         yield from self.close(model_call)
         self._ledger.suppress(model_call.record, Reason.STORED)
 
-    def _id(self, model_call: ModelCall) -> Iterator[Event]:
-        """Fixes the id of the message, or suppresses the message (rules 2 and 3). If another message has the id, yields
-        the events that free the id."""
+    def _id(self, model_call: ModelCall) -> Iterable[Event]:
+        """Fixes the id of the message if it is not fixed yet, or suppresses the message (rules 2 and 3). If another
+        message has the id, returns the events that free the id."""
+        return self._fix_id(model_call) if model_call.record.id is None else ()
+
+    def _fix_id(self, model_call: ModelCall) -> Iterator[Event]:
         ledger, record, view = self._ledger, model_call.record, self._view
-        if record.id is not None:
-            return
         message_id, owner = model_call.message_id, record.owner
         message = view.message(message_id)
         opener = ledger.opener(message_id, owner.tag) if message is None else message.get("subagentRunId")

@@ -37,6 +37,7 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any, Final
 
 from ..client.view import ClientView
@@ -196,7 +197,7 @@ class ModelCalls:
         ended."""
 
     def __iter__(self) -> Iterator[ModelCall]:
-        return (model_call for model_calls in self._by_task.values() for model_call in model_calls)
+        return chain.from_iterable(self._by_task.values())
 
     def of_chunk(self, message_id: str, metadata: Mapping[str, Any], *, live: bool) -> ModelCall | None:
         """Returns the model call that a chunk continues, and records the id of the chunk for that model call. Returns

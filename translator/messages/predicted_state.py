@@ -65,6 +65,10 @@ class Predictions:
         self._predictors: dict[str, str] = {}
         """For each predicted state channel, the id of the last tool call that predicted a value for it."""
 
+    def __bool__(self) -> bool:
+        """Whether any tool call that has predictions is streaming."""
+        return bool(self._calls)
+
     def __contains__(self, call_id: object) -> bool:
         """Whether a tool call with this id is streaming and has predictions."""
         return call_id in self._calls

@@ -52,7 +52,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from langchain_core.messages import AIMessageChunk
@@ -70,7 +70,7 @@ from ..losses import Losses, Reason
 from ..options import Options
 from ..owner import Owner
 from ..parts.channels import written_messages
-from ..parts.message import fields_of, is_chunk, kind_of
+from ..parts.message import fields_of, is_chunk, is_object, kind_of
 from ..parts.part import Namespace, is_within
 from ..snapshots import Snapshots
 from ..tool_tasks import ToolTasks
@@ -159,7 +159,7 @@ class MessageStream:
             self._losses.drop("message", to_text(str(fields.get("id"))), Reason.UNKNOWN_CLIENT)
             return ()
         if kind == "ai" and is_chunk(fields) and (not metadata or _names_model(metadata)):
-            return self._on_chunk(ns, fields, metadata, owner, role, live=not isinstance(message, Mapping))
+            return self._on_chunk(ns, fields, metadata, owner, role, live=is_object(message))
         if kind == "tool":
             call_id = str(fields.get("tool_call_id"))
             was_made = self._tools.made(ns, call_id)
@@ -239,16 +239,17 @@ class MessageStream:
             return False
         return not any(message.get("toolCallId") == call_id for message in self._view.messages)
 
-    def read_output(self, ns: Namespace, node: str, output: Any) -> None:
-        """Records whether the output of a node contains a message of the node's own model. Such a node does not count
+    def read_updates(self, ns: Namespace, node: str, updates: Sequence[Mapping[str, Any]]) -> None:
+        """Records whether the updates of a node contain a message of the node's own model. Such a node does not count
         as a tool node."""
         if not self._tools.runs_tools(ns, node):
             return
-        stored = {fields_of(message).get("id") for message in written_messages(output, self._options.messages_key)}
-        for model_call in self._model_calls:
-            if model_call.is_of(ns, node) and not stored.isdisjoint(model_call.record.names):
+        own = [model_call.record for model_call in self._model_calls if model_call.is_of(ns, node)]
+        if own:
+            key = self._options.messages_key
+            stored = {fields_of(message).get("id") for message in written_messages(updates, key)}
+            if any(not stored.isdisjoint(record.names) for record in own):
                 self._tools.record_own_message(ns, node)
-                return
 
     def on_checkpoint(self, stored: Mapping[str, Event]) -> Generator[Event, None, Overlap]:
         """Yields the events that close the complete messages of a checkpoint that was read during the stream (rule 5).

@@ -93,7 +93,7 @@ class VisibilityRules:
         if structured == "call":
             return Decision(Reason.STRUCTURED)
         hides_text = structured == "text"
-        may_be = not self.expects_marks and structured is None and node_of(metadata) not in self.saving
+        may_be = not self.expects_marks and structured is None and not self._saves(metadata)
         path = task_path(ns, metadata)
         is_tool = self._tools.is_tool(path)
         if chosen == "tool":
@@ -104,6 +104,10 @@ class VisibilityRules:
                 return Decision(Reason.HIDDEN if call_id is None else None, call_id, hides_text, may_be)
         is_hidden = is_tool or _is_internal(metadata) or self._tools.in_tool(ns, depth)
         return Decision(Reason.HIDDEN if is_hidden else None, None, hides_text, may_be)
+
+    def _saves(self, metadata: Mapping[str, Any]) -> bool:
+        """Whether the node that made a model call is known to save JSON as a message."""
+        return bool(self.saving) and node_of(metadata) in self.saving
 
     def _parent_tool_call(self, tool: Namespace, metadata: Mapping[str, Any]) -> str | None:
         """The id of the tool call that a task runs; None if the id is unknown (rule 3)."""
@@ -123,6 +127,8 @@ class VisibilityRules:
         """The choice that the option `visibility` makes for a model call; None if the option does not cover the model
         call."""
         visibility = self._visibility
+        if visibility is None:
+            return None
         if not callable(visibility):
             return _named(visibility, metadata)
         try:
@@ -162,11 +168,9 @@ def _choice(value: Any) -> Visibility | None:
     return next((choice for choice in _CHOICES if isinstance(value, str) and value == choice), None)
 
 
-def _named(visibility: Mapping[str, Visibility] | None, metadata: Mapping[str, Any]) -> Visibility | None:
+def _named(visibility: Mapping[str, Visibility], metadata: Mapping[str, Any]) -> Visibility | None:
     """The choice that a mapping contains for a model call. The mapping is searched for the name of the node, then for
     the tags, and then for `*`."""
-    if not visibility:
-        return None
     tags = metadata.get("tags")
     names = [metadata.get("langgraph_node"), *(tags if isinstance(tags, (list, tuple)) else ()), "*"]
     return next((visibility[name] for name in names if isinstance(name, str) and name in visibility), None)

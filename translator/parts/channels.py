@@ -63,9 +63,12 @@ def as_sequence(items: Any) -> Sequence[Any]:
     return items if type(items) in (tuple, list) else ()
 
 
-def written_channels(output: Any) -> list[str]:
-    """Returns the names of the channels that a node's raw output writes."""
-    return [name for item in _outputs(output) for name in channels(item) or () if isinstance(name, str)]
+def updates_in(output: Any) -> list[Mapping[str, Any]]:
+    """Returns the updates in a node's raw output, each as a mapping from channels to values. There are several if the
+    node returned several commands or wrote to a channel twice, and none if the output names no channel."""
+    if type(output) is dict:
+        return [output]
+    return [named for item in _outputs(output) if (named := channels(item)) is not None]
 
 
 def writes_channels(output: Any) -> bool:
@@ -74,20 +77,20 @@ def writes_channels(output: Any) -> bool:
     return any(item is not None and channels(item) != {} for item in _outputs(output))
 
 
-def written_messages(output: Any, key: str) -> list[Any]:
-    """Returns the messages that a node's raw output writes to the channel `key`."""
-    values: list[Any] = [named.get(key) for item in _outputs(output) if (named := channels(item)) is not None]
+def written_messages(updates: Sequence[Mapping[str, Any]], key: str) -> list[Any]:
+    """Returns the messages that the updates of a node write to the channel `key`."""
+    values: list[Any] = [update.get(key) for update in updates]
     return [message for messages in values if type(messages) in (list, tuple) for message in messages]
 
 
-def unanswered_calls_in(output: Any) -> tuple[set[str], set[str]]:
+def unanswered_calls_in(updates: Sequence[Mapping[str, Any]]) -> tuple[set[str], set[str]]:
     """Returns two sets of ids: those of the unanswered tool calls, and those of the answered ones. In each list of
-    messages, only the last assistant message and the results after it are considered. `output`: a node's raw output, or
-    the payload of `values`. All channels are searched."""
+    messages, only the last assistant message and the results after it are considered. `updates`: the updates of a node,
+    or the values of a graph as a single update. All channels are searched."""
     calls: set[str] = set()
     answered: set[str] = set()
-    for item in _outputs(output):
-        for value in (channels(item) or {}).values():
+    for update in updates:
+        for value in update.values():
             for message in reversed(value if type(value) in (list, tuple) else (value,)):
                 fields = fields_of(message)
                 kind = kind_of(fields)
@@ -102,8 +105,7 @@ def unanswered_calls_in(output: Any) -> tuple[set[str], set[str]]:
 
 
 def _outputs(output: Any) -> Sequence[Any]:
-    """Returns a node's output as a sequence. It already is one if the node returned several commands or wrote to a
-    channel twice."""
+    """Returns a node's output as a sequence, which it may already be (see `updates_in`)."""
     return output if type(output) in (list, tuple) else (output,)
 
 

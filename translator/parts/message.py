@@ -48,6 +48,12 @@ _CLASSES: Final = frozenset({HumanMessage, AIMessage, AIMessageChunk, ToolMessag
 """The classes of most messages. Looking a class up here is faster than `issubclass` with an abstract class."""
 
 
+def is_object(message: Any) -> bool:
+    """Returns whether the message is a LangChain object."""
+    kind = type(message)
+    return kind in _CLASSES or (kind is not dict and issubclass(kind, BaseMessage))
+
+
 def fields_of(message: Any) -> Mapping[str, Any]:
     """Returns the fields of a message under LangChain's names (`type`, `content`, `id`, `tool_calls`, ...).
 
@@ -56,10 +62,13 @@ def fields_of(message: Any) -> Mapping[str, Any]:
     in it.
     """
     kind = type(message)  # `isinstance` would read an attribute, which may raise an exception
-    if kind in _CLASSES or issubclass(kind, BaseMessage):
+    if kind in _CLASSES:
         return message.__dict__  # type: ignore[no-any-return]
-    if kind is dict and "content" in message and type(named := message.get("type")) is str and named in _ORDINARY:
-        return message  # type: ignore[no-any-return]
+    if kind is dict:
+        if "content" in message and type(named := message.get("type")) is str and named != "constructor":
+            return message  # type: ignore[no-any-return]
+    elif issubclass(kind, BaseMessage):
+        return message.__dict__  # type: ignore[no-any-return]
     if issubclass(kind, str):
         return {"type": "human", "content": message}
     try:

@@ -48,6 +48,8 @@ Source = Literal["local", "platform"]
 """The source of a stream's parts, which is either a graph in this process or a LangGraph server."""
 
 _SEQUENCES: Final = (tuple, list)
+_ACCUMULATED: Final = frozenset({"messages/metadata", "messages/partial", "messages/complete"})
+"""The modes that `platform_messages.py` reads."""
 _HOW_TO_ASK: Final = "request the stream with stream_mode=STREAM_MODES, a list of several modes"
 
 
@@ -72,7 +74,8 @@ class PartReader:
         if source not in ("local", "platform", None):
             raise ValueError(f"source: expected 'local', 'platform' or None, got {source!r}")
         self.source = source
-        self._accumulated = AccumulatedMessages()
+        self._accumulated: AccumulatedMessages | None = None
+        """None until a message of a platform's `messages` mode arrives."""
         self._v3: Envelopes | None = None
         """The reader for events of the protocol v3. None until such an event arrives."""
 
@@ -91,23 +94,21 @@ class PartReader:
         what was received.
         """
         part = part_of(raw)
-        mode, is_envelope = part.mode, type(part.data) is dict and _is_envelope(part.data)
+        mode, data = part.mode, part.data
+        is_envelope = type(data) is dict and "params" in data and _is_envelope(data)
         if mode == "messages" and not is_envelope:
-            _check_message(part.data)
+            _check_message(data)
         if self.source is None and _may_be_a_servers(raw, part):
             self.source = "platform"
         if is_envelope:
             self._v3 = self._v3 or Envelopes()
-            return _read("An event of the protocol v3", self._v3.read, part.data, part)
+            return _read("An event of the protocol v3", self._v3.read, data, part)
         if self._v3 is not None:
             return [*self._v3.flush(), part]
-        if mode == "messages/metadata":
-            return _read("The metadata of a message", self._accumulated.add_metadata, part.data)
-        if mode in ("messages/partial", "messages/complete"):
-            messages = part.data if isinstance(part.data, list) else ()
-            what = f"A message of the mode {mode!r}"
-            return [new for message in messages for new in _read(what, self._accumulated.read, mode, message)]
-        if self._accumulated.has_open_calls and _ends_superstep(part):
+        if mode in _ACCUMULATED:
+            self._accumulated = self._accumulated or AccumulatedMessages()
+            return _read_accumulated(self._accumulated, mode, data)
+        if self._accumulated is not None and self._accumulated.has_open_calls and _ends_superstep(part):
             return [*_read("The tool calls in a message", self._accumulated.remaining, part.ns), part]
         return [part]
 
@@ -177,6 +178,15 @@ def _ends_superstep(part: Part) -> bool:
     return not (as_sequence(part.interrupts) or as_sequence(interrupts))
 
 
+def _read_accumulated(accumulated: AccumulatedMessages, mode: str, data: Any) -> list[Part]:
+    """Returns the parts in the payload of one of the modes in `_ACCUMULATED`."""
+    if mode == "messages/metadata":
+        return _read("The metadata of a message", accumulated.add_metadata, data)
+    what = f"A message of the mode {mode!r}"
+    messages = data if isinstance(data, list) else ()
+    return [new for message in messages for new in _read(what, accumulated.read, mode, message)]
+
+
 def _read(what: str, act: Callable[..., Iterable[Part] | None], *args: Any) -> list[Part]:
     """Returns the parts that `act` yields. If `act` raises an exception, the last part reports it. This is a safeguard;
     no known input causes it."""
@@ -190,7 +200,7 @@ def _read(what: str, act: Callable[..., Iterable[Part] | None], *args: Any) -> l
 
 def _from_sequence(raw: Sequence[Any]) -> Part:
     if len(raw) == 3 and isinstance(raw[0], (tuple, list)) and isinstance(raw[1], str):
-        return Part(_namespace(raw[0]), raw[1], raw[2])
+        return Part(_namespace(raw[0]) if raw[0] else (), raw[1], raw[2])
     if len(raw) == 3 and isinstance(raw[0], str):
         return _from_event(raw[0], raw[1], raw[2])
     if len(raw) == 2 and isinstance(raw[0], str):
@@ -226,7 +236,7 @@ def _from_event(event: str, data: Any, part_id: Any) -> Part:
 
 
 def _namespace(ns: Sequence[Any]) -> tuple[str, ...]:
-    return tuple(map(str, ns)) if ns else ()
+    return tuple(map(str, ns))
 
 
 def _id(value: Any) -> str | None:

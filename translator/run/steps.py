@@ -60,7 +60,8 @@ class Steps:
         self._last = (ns, task)
         if (ns, str(task)) in self._ended:
             return []
-        return [*self.on_graph(ns), *self._begin(ns, node, str(task))]
+        begun = self.on_graph(ns) if ns else []
+        return begun + self._begin(ns, node, str(task))
 
     def on_graph(self, ns: Namespace) -> list[Event]:
         """Handles any part from the graph at `ns`. Such a part shows that the nodes that enclose this graph are
@@ -99,7 +100,7 @@ class Steps:
         return finished
 
     def _begin(self, ns: Namespace, node: str, task: str) -> list[Event]:
-        if not self._is_on or not self._subagents.has_steps(ns):
+        if not self._is_on or (ns and not self._subagents.has_steps(ns)):
             return []
         step = self._step(ns, node)
         if step in self._running:
@@ -110,12 +111,15 @@ class Steps:
 
     def _end(self, ns: Namespace, node: str, task: str = "") -> list[Event]:
         self._last = ((), None)
-        step = self._step(ns, node)
-        running, ended = self._running.get(step, {}), (ns, task)
+        step, ended = self._step(ns, node), (ns, task)
+        running = self._running.get(step, ())
         if ended not in running:
-            ended = next((known for known in running if known[0] == ns), ended)
-        begun = [] if ended in running else self._begin(ns, node, task)
-        return [*begun, *self._remove(step, ended)] if step in self._running else []
+            for known in running:
+                if known[0] == ns:
+                    return self._remove(step, known)
+            begun = self._begin(ns, node, task)
+            return [*begun, *self._remove(step, ended)] if step in self._running else []
+        return self._remove(step, ended)
 
     def _remove(self, step: _Step, task: _Task) -> list[Event]:
         tasks = self._running[step]

@@ -22,7 +22,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,9 +101,7 @@ class Subagents:
         return not self.hides(subagent) and not self._tools.in_tool(ns, len(subagent.ns) if subagent else 0)
 
     def has_steps(self, ns: Namespace) -> bool:
-        """Returns whether the steps of the graph at `ns` are emitted."""
-        if not ns:
-            return True
+        """Returns whether the steps of the graph at `ns`, which is not the root graph, are emitted."""
         subagent = self.of(ns)
         return not self.hides(subagent) and self._tools.has_steps(ns, len(subagent.ns) if subagent else 0)
 
@@ -140,16 +138,18 @@ class Subagents:
             return asked
         return [item for item in running if item.ns == task] or asked
 
-    def ended_by_output(self, ns: Namespace, output: Any) -> list[tuple[Subagent, Any]]:
-        """Returns the subagents whose results are in a node's output, each with its result. `ns`: the graph that the
+    def ended_by_updates(self, ns: Namespace, updates: Sequence[Mapping[str, Any]]) -> list[tuple[Subagent, Any]]:
+        """Returns the subagents whose results are in a node's updates, each with its result. `ns`: the graph that the
         node belongs to.
 
         If the stream has the `messages` mode, these subagents have already ended.
         """
+        if not self._by_ns:
+            return []
         running = [item for item in self._by_ns.values() if not item.has_ended and item.ns[:-1] == ns]
         if not running:
             return []
-        results = [(fields_of(message), message) for message in written_messages(output, self._key)]
+        results = [(fields_of(message), message) for message in written_messages(updates, self._key)]
         return [
             (item, message)
             for fields, message in results

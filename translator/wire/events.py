@@ -79,9 +79,10 @@ def step_finished(name: str, subagent: str | None = None) -> Event:
 
 def text_start(message_id: str, role: str = "assistant", name: str | None = None, subagent: str | None = None) -> Event:
     """`TEXT_MESSAGE_START`."""
-    return _filled(
-        {"type": "TEXT_MESSAGE_START", "messageId": message_id, "role": role}, name=name, subagentRunId=subagent
-    )
+    event = {"type": "TEXT_MESSAGE_START", "messageId": message_id, "role": role}
+    if name is not None:
+        event["name"] = name
+    return _owned(event, subagent)
 
 
 def text_content(message_id: str, delta: str, subagent: str | None = None) -> Event:
