@@ -40,6 +40,7 @@ from ..wire.events import Event
 from . import tool_calls
 from .model_calls import ModelCall, is_hidden
 from .predicted_state import Predictions
+from .reasoning import ReasoningEvents
 from .tool_calls import ToolCall
 
 
@@ -88,7 +89,10 @@ class BlockEvents:
         """Prepares the shorter path. If the next chunk of the model call may simply be appended to an open text or tool
         call, this method sets the events for that chunk. `last`: the last block of the current chunk."""
         view, message_id, tag = self._view, model_call.record.id, model_call.record.owner.tag
-        if model_call.record.is_suppressed or message_id is None or not model_call.reasoning.is_closed(view.open_spans):
+        reasoning = model_call.reasoning
+        if reasoning is not None and not reasoning.is_closed(view.open_spans):
+            return
+        if model_call.record.is_suppressed or message_id is None:
             return
         if model_call.has_text and not model_call.withholds_text and message_id in view.open_texts:
             model_call.next_text = events.text_content(message_id, "", tag)
@@ -109,7 +113,7 @@ class BlockEvents:
             return
         if model_call.prefix is not None and model_call.hidden_text:
             self._losses.drop("text of the message", model_call.message_id, Reason.STRUCTURED)
-        yield from model_call.reasoning.end(view.open_spans)
+        yield from self._end_reasoning(model_call)
         for tool_call in model_call.tool_calls.calls:
             if not tool_call.is_decided:
                 self._losses.drop("tool call", tool_call.emitted_id, Reason.NO_NAME)
@@ -168,7 +172,7 @@ class BlockEvents:
         text = model_call.released(text)
         if not text or is_suppressed:
             return ()
-        return chain(model_call.reasoning.end(self._view.open_spans), self._text(model_call, text))
+        return chain(self._end_reasoning(model_call), self._text(model_call, text))
 
     def _text(self, model_call: ModelCall, text: str) -> Iterator[Event]:
         yield from self._id(model_call)
@@ -188,9 +192,15 @@ class BlockEvents:
         yield from self._id(model_call)
         record, ledger, view = model_call.record, self._ledger, self._view
         if record.id is not None:
+            if model_call.reasoning is None:
+                model_call.reasoning = ReasoningEvents(record.owner.tag)
             yield from model_call.reasoning.add(
                 block, record.id, view.has, view.open_spans, lambda block_id: ledger.emit_companion(record, block_id)
             )
+
+    def _end_reasoning(self, model_call: ModelCall) -> Iterable[Event]:
+        """Returns the events that close the open reasoning block of a model call, if it has one."""
+        return () if model_call.reasoning is None else model_call.reasoning.end(self._view.open_spans)
 
     def _tool_call(self, model_call: ModelCall, block: ToolCallBlock) -> Iterator[Event]:
         record, view = model_call.record, self._view
@@ -208,7 +218,7 @@ class BlockEvents:
             view.open_calls,
         )
         if made and not (record.is_suppressed or model_call.hides_tool_calls):
-            yield from model_call.reasoning.end(view.open_spans)
+            yield from self._end_reasoning(model_call)
             if model_call.name and message_id not in view.open_texts:  # only the event that opens a text has a name
                 yield from self._text(model_call, "")
             yield from made

@@ -109,7 +109,8 @@ class ModelCall:
         """Whether a chunk had text, even if the text was not emitted."""
         self.hidden_text: list[str] = []
         """The pieces of text that have not been emitted although the model call is visible."""
-        self.reasoning = ReasoningEvents(owner.tag)
+        self.reasoning: ReasoningEvents | None = None
+        """None until a chunk contains reasoning."""
         self.tool_calls = ToolCalls()
         self.citations: list[Any] = []
         self.media = 0
