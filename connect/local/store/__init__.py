@@ -10,6 +10,7 @@ publishes what the run emits to the others:
 - `run_database`: the interface of a run database, and `records`, what it keeps. `memory_database`, `sqlite`
   and `redis` implement it.
 - `publisher`: the owner's side of a run, with its lease. `followed_run`: the side of all other processes.
+- `appends`: what the publishers of a process append at the same moment, as one command.
 - `logs`: the one task of a process that reads the logs of all runs that it follows.
 - `contact`: since when this process has been in contact with the database, so that it may count a run as lost.
 - `renewals`: a thread that renews the leases of this process, even while its event loop is blocked.

@@ -28,6 +28,7 @@ from langgraph.pregel import Pregel
 from ...errors import RunConflictError, StoreUnavailableError
 from ..checkpointers import has_checkpointer
 from .active_run import ActiveRun, LastRun, OwnedRun, ThreadKey
+from .appends import Appends
 from .background import Background
 from .contact import Contact
 from .feed import Feed
@@ -103,6 +104,7 @@ class DatabaseRunStore(ABC):
         self._owner = uuid4().hex
         self._background = Background()
         self._database = self._connect(self._owner, self._background, self._wake)
+        self._appends = Appends(self._database)
         self._logs = Logs(self._database, self._background)
         self._contact = Contact(self._database, self._background)
         self._starts = Starts(self._database, self._run_elsewhere, self._active_elsewhere)
@@ -182,7 +184,9 @@ class DatabaseRunStore(ABC):
             self._publishers.discard(publisher)
             at_end()
 
-        publisher = Publisher(self._database, own, run, sent, last, self._window, self._renewals, at_end=ended)
+        publisher = Publisher(
+            self._database, self._appends, own, run, sent, last, self._window, self._renewals, at_end=ended
+        )
         self._publishers.add(publisher)
         return publisher
 
@@ -299,6 +303,7 @@ class DatabaseRunStore(ABC):
             await asyncio.wait(publishing)
         for followed in list(self._followed.values()):
             await followed.aclose()
+        await self._appends.aclose()
         await self._logs.aclose()
         await self._renewals.aclose()
         await self._background.aclose()

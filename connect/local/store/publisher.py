@@ -42,6 +42,7 @@ from ...events.encoded import Batch, EncodedEvent
 from ...events.readers import Reader
 from ...run_outcome import UNFINISHED
 from .active_run import LastRun, OwnedRun
+from .appends import Appends
 from .background import PAUSES
 from .records import MORE, OUTCOMES, SNAPSHOT, Entry, RunEnd
 from .renewals import TAKEN, HeldLease, Renewals, clock
@@ -63,13 +64,14 @@ _log = logging.getLogger(__name__)
 class Publisher:
     """Publishes one run of this process, from its claim on.
 
-    `sent`: when the claim was sent, by `clock`. `last`: how the thread's previous run ended. `window`:
-    seconds for which events are gathered. `renewals`: those of the process. `at_end`: called when it is done.
+    `sent`: when the claim was sent, by `clock`. `last`: how the thread's previous run ended. `window`: seconds for
+    which events are gathered. `appends`, `renewals`: those of the process. `at_end`: called when it is done.
     """
 
     def __init__(
         self,
         database: RunDatabase,
+        appends: Appends,
         own: Own,
         run: OwnedRun,
         sent: float,
@@ -83,6 +85,7 @@ class Publisher:
         self.is_free = False
         """Whether the run is over for this process."""
         self._database = database
+        self._appends = appends
         self._own = own
         self._window = window
         self._renewals = renewals
@@ -259,7 +262,7 @@ class Publisher:
 
         async def renewed() -> Appended:
             sent = clock()
-            (appended,) = await self._database.append([append])
+            appended = await self._appends.append(append)
             if status != "free" and appended.answer != "taken":
                 self._lease.renewed(sent)
             return appended

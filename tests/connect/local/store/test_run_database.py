@@ -1,7 +1,7 @@
 """What every run database does: two processes, which share one. What depends on time and on outages is in `redis/`."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import pytest
 from langgraph_agui.connect.local.store.active_run import LastRun, ThreadKey
+from langgraph_agui.connect.local.store.appends import Appends
 from langgraph_agui.connect.local.store.background import Background
 from langgraph_agui.connect.local.store.memory_database import MemoryData, MemoryRunDatabase
 from langgraph_agui.connect.local.store.records import MORE, SNAPSHOT, Claim, Entry, RunEnd
@@ -199,6 +200,25 @@ async def test_entries_of_many_runs_are_appended_at_once_and_each_gets_its_own_a
     assert [answer.answer for answer in await one.database.append(appended)] == ["ok", "taken", "ok"]
     for own in (mine, theirs):
         assert await one.database.entries(Log(own.thread, own.fence), 0) == [entry(own, 1, SNAPSHOT)]
+    await other.database.forget(OTHER)
+
+
+async def test_entries_that_are_ready_together_are_one_command(
+    one: Process, other: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine, theirs = await one.claims("mine"), await other.claims("theirs", OTHER)
+    appends, append, sizes = Appends(one.database), one.database.append, list[int]()
+
+    async def appended(entries: Sequence[Append]) -> Sequence[Appended]:
+        sizes.append(len(entries))
+        return await append(entries)
+
+    monkeypatch.setattr(one.database, "append", appended)
+    for number in (1, 2):
+        wanted = [Append(own, "running", entry(own, number), number - 1) for own in (mine, theirs)]
+        answers = await asyncio.gather(*map(appends.append, wanted))
+        assert [answer.answer for answer in answers] == ["ok", "ok"]
+    assert sizes == [2, 2]
     await other.database.forget(OTHER)
 
 

@@ -11,7 +11,7 @@ from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_agui.connect import Intake, Local, connect, run, watch
 from langgraph_agui.connect.errors import RunConflictError, StoreUnavailableError
-from langgraph_agui.connect.local.store.active_run import LastRun
+from langgraph_agui.connect.local.store.active_run import LastRun, ThreadKey
 from langgraph_agui.connect.local.store.records import Claim, Entry, RunEnd
 from langgraph_agui.connect.local.store.redis.keys import Keys, contact_key
 from langgraph_agui.connect.local.store.run_database import Append, Claimed, Log, Own
@@ -263,6 +263,33 @@ async def test_a_run_that_was_claimed_and_never_began_is_active_until_it_counts_
     first = await anext(feed)
     assert first is not None
     assert first.run_id == queued[0].run_id
+
+
+async def test_a_run_whose_log_cannot_be_written_delays_no_other(one: Process, other: Process, redis: Any) -> None:
+    """Their entries go to Redis in one command."""
+    points, runs = {name: [Pause(), Pause()] for name in "abc"}, {}
+    for name in points:
+        graph = steps(points[name], InMemorySaver())
+        runs[name] = await one.runs.start(graph, HELLO, on(name), run_id=name, agent="chat")
+        await points[name][0].reached.wait()
+    logs = {name: Keys(ThreadKey("default", name)).log(run.number) for name, run in runs.items()}
+    for log in logs.values():
+        await awaited(lambda log=log: redis.exists(log))
+    await redis.set(logs["b"], "not a log")
+    readings = {}
+    for name in "ac":
+        active = await other.store.active(ThreadKey("default", name))
+        assert active is not None
+        readings[name] = await other.reads(active)
+    for step in range(2):
+        for each in points.values():
+            each[step].open.set()
+        for each in points.values():
+            await each[-1].reached.wait()
+    for reading in readings.values():
+        assert (await reading.end()).kinds[-1] == "RUN_FINISHED"
+    assert [await run.wait() for run in runs.values()] == ["finished"] * 3
+    await redis.delete(logs["b"])
 
 
 @pytest.mark.usefixtures("redis")
