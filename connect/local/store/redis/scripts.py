@@ -101,12 +101,13 @@ has another fence; `over` for a claim that was delayed until its run had ended: 
 _OWNED: Final = """
 local thread = KEYS[1]
 local fence, token, keep_ms, claim = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local known, till, cancel = unpack(redis.call('HMGET', thread, 'fence', 'until', 'cancel'))
 local function is_owned()
-  local known = redis.call('HGET', thread, 'fence')
   if known == fence then return true end
   if tonumber(known or 0) > tonumber(fence) then return false end
   redis.call('HSET', thread, 'token', token, 'fence', fence, 'claim', claim)
   redis.call('HDEL', thread, 'status', 'cancel')
+  cancel = false
   return true
 end
 """
@@ -118,14 +119,13 @@ _RENEWED: Final = (
     + _OWNED
     + """
 local function come_back(channel)
-  local till = redis.call('HGET', thread, 'until')
   if not till or tonumber(till) <= now then
     redis.call('PUBLISH', channel, 'back ' .. fence .. '-0 0\\n' .. claim)
   end
 end
-local function renew(lease_ms, channel)
+local function renew(lease_ms, channel, ...)
   come_back(channel)
-  redis.call('HSET', thread, 'until', after(lease_ms))
+  redis.call('HSET', thread, 'until', after(lease_ms), ...)
   redis.call('PEXPIRE', thread, keep_ms)
 end
 """
@@ -151,8 +151,7 @@ local status, lease_ms, log_ms, channel = ARGV[5], ARGV[6], ARGV[7], ARGV[8]
 local number, kind, at, frames, appended = tonumber(ARGV[9]), ARGV[10], ARGV[11], ARGV[12], ARGV[13]
 if status ~= 'free' then
   if not is_owned() then return {'taken', '', 0} end
-  renew(lease_ms, channel)
-  redis.call('HSET', thread, 'status', status)
+  renew(lease_ms, channel, 'status', status)
 elseif tonumber(redis.call('HGET', thread, 'forgotten') or 0) >= tonumber(fence) then
   return {'ok', '', 0}
 end
@@ -177,7 +176,7 @@ local elsewhere = 0
 for _, ends in ipairs(redis.call('HVALS', readers)) do
   if tonumber(ends) > now then elsewhere = elsewhere + 1 end
 end
-return {answer, status ~= 'free' and redis.call('HGET', thread, 'cancel') or '', elsewhere}
+return {answer, status ~= 'free' and cancel or '', elsewhere}
 """
 )
 """Keys: thread, log, readers, logs. Arguments after the first four: the run's status (`free` after its end: then it
