@@ -4,6 +4,7 @@ imported when it is called: help must not wait for it. How the command ends is i
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -126,6 +127,14 @@ def serve(
         str | None,
         typer.Option(metavar="URL", envvar="AGUI_REDIS_URL", help="Share runs with all processes of this Redis."),
     ] = None,
+    workers: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="So many processes: with --sqlite, or --postgres and --redis.",
+        ),
+    ] = 1,
     busy: Annotated[Busy, typer.Option(help="A second run on a thread.")] = Busy.reject,
     state: Annotated[
         list[str] | None, typer.Option(metavar="CHANNEL", help="A channel a client may write; may be repeated.")
@@ -161,7 +170,8 @@ def serve(
         float, typer.Option(metavar="SECONDS", min=0, help="Seconds that streams have to end when the server stops.")
     ] = 5.0,
     drain: Annotated[
-        float, typer.Option(metavar="SECONDS", min=0, help="Seconds that runs have to end after that, with --redis.")
+        float,
+        typer.Option(metavar="SECONDS", min=0, help="Seconds that runs have after that, with --redis or --workers."),
     ] = 20.0,
     api_key: ApiKey = None,
     log_level: Annotated[
@@ -187,6 +197,7 @@ def serve(
         sqlite=sqlite,
         postgres=postgres,
         redis=redis,
+        workers=workers,
         busy=busy.value,
         state=state or [],
         show=show or [],
@@ -200,12 +211,25 @@ def serve(
         api_key=api_key,
         debug=debug,
     )
+    if reload and workers > 1:
+        raise Misuse("--reload is for one process: expected no --workers")
+    if workers > 1:
+        from .serving.workers import serve_by_workers
+
+        raise typer.Exit(serve_by_workers(settings, _serve_as_worker))
     if not reload:
         run_to_end(serve_until_stopped(settings), debug)
         return
     from .serving.reload import serve_reloading
 
     serve_reloading(settings, partial(_serve_again, settings))
+
+
+def _serve_as_worker(settings: ServeSettings, bound: socket, has_started: Callable[[], None]) -> None:
+    """What a server process of `serve --workers` does."""
+    from .serving.serve import serve_on
+
+    sys.exit(exit_code(lambda: run_to_end(serve_on(settings, bound, has_started), settings.debug)))
 
 
 def _serve_again(settings: ServeSettings, sockets: list[socket] | None) -> None:

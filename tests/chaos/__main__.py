@@ -15,6 +15,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
     parser.add_argument("--seconds", type=float, default=60.0, help="how long faults happen")
     parser.add_argument("--seed", type=int, default=random.randrange(10_000))
+    parser.add_argument("--store", choices=("redis", "sqlite"), default="redis", help="what the processes share")
     parser.add_argument("--lease", type=float, default=4.0, help="in seconds")
     parser.add_argument("--only", nargs="*", help="the faults that happen, by their names")
     parser.add_argument("--keep", type=Path, help="a folder for the logs of the processes")
@@ -23,7 +24,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         at = asked.keep or Path(folder)
         at.mkdir(parents=True, exist_ok=True)
-        report = asyncio.run(run(at, asked.seconds, asked.seed, asked.lease, asked.only))
+        report = asyncio.run(run(at, asked.seconds, asked.seed, asked.lease, asked.only, asked.store))
     print(report.summary)
     for sentence in report.wrong:
         print(f"WRONG: {sentence}")

@@ -5,10 +5,12 @@ import json
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import closing
 from pathlib import Path
 
 import httpx
@@ -85,18 +87,33 @@ class Server:
 
 
 class Deployment:
-    """The processes and their databases."""
+    """The processes and their databases. `store`: the Redis, or the file, that the processes share."""
 
-    def __init__(self, folder: Path, redis: RedisServer, postgres: OwnPostgres, lease: float, count: int) -> None:
-        self.redis, self.postgres, self.lease = redis, postgres, lease
+    def __init__(
+        self, folder: Path, store: RedisServer | Path, postgres: OwnPostgres, lease: float, count: int
+    ) -> None:
+        self.store, self.postgres, self.lease = store, postgres, lease
+        shared = str(store) if isinstance(store, Path) else store.url
         self.journal = folder / "journal"
         self.journal.touch()
         self.servers: list[Server] = []
         for number in range(count):
             at = folder / f"server-{number}"
             at.mkdir()
-            settings = Settings(free_port(), redis.url, postgres.url, str(self.journal), lease)
+            settings = Settings(free_port(), shared, postgres.url, str(self.journal), lease)
             self.servers.append(Server(settings, at))
+
+    @property
+    def redis(self) -> RedisServer:
+        """The Redis, if it is one that they share."""
+        assert isinstance(self.store, RedisServer)
+        return self.store
+
+    @property
+    def file(self) -> Path:
+        """The file, if it is one that they share."""
+        assert isinstance(self.store, Path)
+        return self.store
 
     @property
     def urls(self) -> list[str]:
@@ -177,6 +194,22 @@ async def pause_redis(deployment: Deployment, chance: random.Random) -> None:
         deployment.redis.resume()
 
 
+async def lock_file(deployment: Deployment, chance: random.Random) -> None:
+    """Another program writes to the file for a while, as a process that is frozen inside of a transaction."""
+    with closing(sqlite3.connect(deployment.file, timeout=60.0, isolation_level=None)) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        await asyncio.sleep(deployment.lease * chance.uniform(0.1, 2))
+        writer.execute("ROLLBACK")
+
+
+async def remove_file(deployment: Deployment, chance: random.Random) -> None:
+    """The file is deleted while it is used."""
+    if deployment.is_settled():
+        for end in ("", "-wal", "-shm"):
+            await asyncio.to_thread(Path(f"{deployment.file}{end}").unlink, missing_ok=True)
+        await _without_starts(deployment)
+
+
 async def restart_postgres(deployment: Deployment, chance: random.Random) -> None:
     """PostgreSQL is stopped at once, and started again."""
     await asyncio.to_thread(deployment.postgres.stop)
@@ -193,6 +226,11 @@ async def pause_postgres(deployment: Deployment, chance: random.Random) -> None:
         deployment.postgres.resume()
 
 
+ONLY_FOR = {
+    "redis": {"empty_redis", "restart_redis", "pause_redis"},
+    "sqlite": {"lock_file", "remove_file"},
+}
+"""The faults that one kind of store can have."""
 FAULTS: dict[str, Callable[[Deployment, random.Random], Awaitable[None]]] = {
     each.__name__: each
     for each in (
@@ -202,6 +240,8 @@ FAULTS: dict[str, Callable[[Deployment, random.Random], Awaitable[None]]] = {
         empty_redis,
         restart_redis,
         pause_redis,
+        lock_file,
+        remove_file,
         restart_postgres,
         pause_postgres,
     )

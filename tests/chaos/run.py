@@ -5,7 +5,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 
 from examples.databases import OwnPostgres
 from tests.chaos import oracle
-from tests.chaos.faults import FAULTS, Deployment
+from tests.chaos.faults import FAULTS, ONLY_FOR, Deployment
 from tests.chaos.people import Page, Watcher
 from tests.support.servers.databases.redis_server import running_redis
 from tests.support.servers.processes.server_process import free_port
@@ -35,14 +35,20 @@ class Report:
     wrong: list[str]
 
 
-async def run(folder: Path, seconds: float, seed: int, lease: float, only: Sequence[str] | None = None) -> Report:
-    """Runs three processes and their people for so many seconds of faults, then lets everything come to its end."""
+async def run(
+    folder: Path, seconds: float, seed: int, lease: float, only: Sequence[str] | None = None, store: str = "redis"
+) -> Report:
+    """Runs three processes and their people for so many seconds of faults, then lets everything come to its end.
+    `store`: `redis`, or `sqlite`."""
     chance = random.Random(seed)
-    names = [*(only or FAULTS)]
-    with running_redis() as redis, OwnPostgres(free_port()) as postgres:
+    others = {name for kind, names in ONLY_FOR.items() for name in names if kind != store}
+    names = [*(only or (name for name in FAULTS if name not in others))]
+    with ExitStack() as databases:
+        shared = folder / "runs.db" if store == "sqlite" else databases.enter_context(running_redis())
+        postgres = databases.enter_context(OwnPostgres(free_port()))
         async with AsyncPostgresSaver.from_conn_string(postgres.url) as saver:
             await saver.setup()
-        deployment = Deployment(folder, redis, postgres, lease, PROCESSES)
+        deployment = Deployment(folder, shared, postgres, lease, PROCESSES)
         try:
             await asyncio.gather(*(server.start() for server in deployment.servers))
             return await _run(deployment, chance, seconds, names)

@@ -27,6 +27,7 @@ from ...errors import StoreUnavailableError
 from ...inputs import Intake
 from ...local.channels import input_channels_of
 from ...local.store.run_store import RunStore
+from ...local.store.sqlite import SqliteRunStore
 from ...serve import Agent, agui_app
 from ...serve.requests.langgraph_auth import LangGraphAuth
 from ...serve.requests.token import token_of
@@ -74,6 +75,9 @@ class ServeSettings:
     sqlite: Path | None = None
     postgres: str | None = None
     redis: str | None = None
+    workers: int = 1
+    is_quiet: bool = False
+    """Whether another process of the same command prints what there is to print."""
     busy: Literal["reject", "queue", "cancel"] = "reject"
     state: Sequence[str] = ()
     show: Sequence[str] = ()
@@ -108,8 +112,10 @@ async def serve_until_stopped(settings: ServeSettings) -> None:
         await serve_on(settings, bound)
 
 
-async def serve_on(settings: ServeSettings, bound: socket.socket) -> None:
-    """As `serve_until_stopped`, on a socket that is bound."""
+async def serve_on(
+    settings: ServeSettings, bound: socket.socket, has_started: Callable[[], None] | None = None
+) -> None:
+    """As `serve_until_stopped`, on a socket that is bound. `has_started`: called when it serves."""
     server_url = platform_url(settings)
     set_logging(settings)
     auth = None
@@ -126,7 +132,14 @@ async def serve_on(settings: ServeSettings, bound: socket.socket) -> None:
         store = await _run_store(settings)
         thread_id = "my-thread" if server_url is None else str(uuid4())  # LangGraph's own server takes UUIDs alone
         await serve_agents(
-            settings, bound, agents, store=store, threads=_threads(settings, server_url), thread_id=thread_id, auth=auth
+            settings,
+            bound,
+            agents,
+            store=store,
+            threads=_threads(settings, server_url),
+            thread_id=thread_id,
+            auth=auth,
+            has_started=has_started,
         )
 
 
@@ -140,14 +153,15 @@ async def serve_agents(
     thread_id: str,
     opens: str = "/",
     auth: LangGraphAuth | None = None,
+    has_started: Callable[[], None] | None = None,
 ) -> None:
     """Serves these agents until a signal comes.
 
     `threads`: what becomes of threads, in a sentence. `thread_id`: one that the agents take, for the lines of a
     page. `opens`: what the inspector shows, as the end of its URL. `auth`: says who the users are and what each may
-    do; None: the token decides, as without `authorize` of `agui_app`.
+    do; None: the token decides, as without `authorize` of `agui_app`. `has_started`: called when it serves.
     """
-    os.environ.pop("WEB_CONCURRENCY", None)  # for servers of several processes; this command is one
+    os.environ.pop("WEB_CONCURRENCY", None)  # for uvicorn's own supervisor; here --workers says it
     if auth is not None and settings.token is not None:
         raise Misuse("--token: expected none: the project's auth alone says who may list and change threads")
     token = token_to_print(settings) if auth is None else None
@@ -181,7 +195,14 @@ async def serve_agents(
     seconds = f"{settings.grace:g} seconds"
     drain = "" if store is None else f", then runs have {settings.drain:g}"
     stopping = f"Stopping: open streams have {seconds} to end{drain}. Ctrl-C again ends them at once."
-    server = _Server(_config(app, settings), lambda: _print_lines(output), lambda: _print_lines([stopping]))
+
+    def started() -> None:
+        if not settings.is_quiet:
+            _print_lines(output)
+        if has_started is not None:
+            has_started()
+
+    server = _Server(_config(app, settings), started, lambda: _print_lines([] if settings.is_quiet else [stopping]))
     await server.serve([Accepting(bound)])
 
 
@@ -265,7 +286,7 @@ async def _run_store(settings: ServeSettings) -> RunStore | None:
     """The run store of several processes; None: this process is the only one. Raises `Failure` for one that can't be
     reached, and where its package is not installed."""
     if settings.redis is None:
-        return None
+        return None if settings.workers == 1 or settings.sqlite is None else await _store_in_file(settings.sqlite)
     try:
         from ...local.store.redis import RedisRunStore
     except ModuleNotFoundError as missing:
@@ -275,6 +296,16 @@ async def _run_store(settings: ServeSettings) -> RunStore | None:
         await store.ping()
     except (ValueError, StoreUnavailableError) as error:
         raise Failure(f"the Redis of --redis can't be used: {brief(error)}") from error
+    return store
+
+
+async def _store_in_file(threads: Path) -> RunStore:
+    """The run store of several processes next to the file that has their threads."""
+    store = SqliteRunStore(threads.with_name(f"{threads.name}-runs"))
+    try:
+        await store.ping()
+    except StoreUnavailableError as error:
+        raise Failure(f"the file of --sqlite can't be used: {brief(error.__cause__ or error)}") from error
     return store
 
 
@@ -335,7 +366,7 @@ def _threads(settings: ServeSettings, server_url: str | None) -> str:
     if server_url is not None:
         return f"Threads are those of {server_url}."
     if settings.sqlite is not None:
-        return f"Threads are kept in {settings.sqlite}."
+        return f"Threads are kept in {settings.sqlite}" + (" and runs next to it." if settings.workers > 1 else ".")
     if settings.postgres is not None:
         return "Threads are kept in PostgreSQL" + (", runs in Redis." if settings.redis is not None else ".")
     return "Threads are in memory and die with this process; keep them with --sqlite FILE or --postgres URL."
