@@ -25,7 +25,7 @@ from weakref import WeakSet
 
 from ....errors import StoreUnavailableError
 from .steps import Database
-from .tables import file_of, opened
+from .tables import files_of, opened
 
 _SHORTEST, _LONGEST, _GROWTH = 0.002, 0.05, 1.3
 """Seconds between two looks at the file, and how much longer each is than the last one while nothing changes."""
@@ -59,7 +59,7 @@ class Connection:
         self._database: Database | None = None
         self._in_use = threading.Lock()
         """Held while the thread uses the connection."""
-        self._file: tuple[int, int] | None = None
+        self._files: list[tuple[int, int]] = []
         self._version = -1
         self._is_available = self._is_open = True
         self._has_lost = True
@@ -144,11 +144,11 @@ class Connection:
             self._answer(steps, answers)
 
     def _transaction(self, steps: Sequence[_Step]) -> list[Any]:
-        if self._database is not None and file_of(self._path) != self._file:
-            self.close()  # another file has its place
+        if self._database is not None and files_of(self._path) != self._files:
+            self.close()  # it was deleted: another file has its place, or none
         if self._database is None:
             self._database = opened(self._path, self._timeout)
-            self._file, self._version, self._has_lost = file_of(self._path), -1, True
+            self._files, self._version, self._has_lost = files_of(self._path), -1, True
         self._database.execute("BEGIN IMMEDIATE" if any(step.writes for step in steps) else "BEGIN")
         try:
             answers = [step.work(self._database) for step in steps]

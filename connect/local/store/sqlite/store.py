@@ -7,7 +7,6 @@ import os
 from ..background import Background
 from ..database_store import DatabaseRunStore
 from ..run_database import RunDatabase, Wake
-from .database import SqliteRunDatabase
 
 _NAMESPACE = "default"
 _LEAST_LEASE = 0.5
@@ -48,4 +47,6 @@ class SqliteRunStore(DatabaseRunStore):
         super().__init__(_NAMESPACE, window=window, timeout=timeout, blocked=blocked)
 
     def _connect(self, process: str, background: Background, wake: Wake) -> RunDatabase:
+        from .database import SqliteRunDatabase  # imports sqlite3, for which `--help` does not wait
+
         return SqliteRunDatabase(self._path, self._lease_seconds, process, wake, self._timeout)

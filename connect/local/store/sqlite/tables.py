@@ -18,6 +18,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
+from contextlib import suppress
 from functools import lru_cache
 from typing import Final
 
@@ -119,10 +120,11 @@ def _forget_earlier_starts(database: sqlite3.Connection) -> None:
     database.execute("UPDATE facts SET value = 0")
 
 
-def file_of(path: str) -> tuple[int, int] | None:
-    """Which file has this path now; None if none has."""
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
+def files_of(path: str) -> list[tuple[int, int]]:
+    """Which files have this path now: the database, its write-ahead log and the index of that."""
+    found = []
+    for end in ("", "-wal", "-shm"):
+        with suppress(OSError):
+            status = os.stat(f"{path}{end}")
+            found.append((status.st_dev, status.st_ino))
+    return found
