@@ -19,8 +19,8 @@ alone reads it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from ag_ui.core import RunAgentInput
 
@@ -31,47 +31,59 @@ from ..inputs.thread_state import ThreadState
 from ..run_outcome import CancelResult, PastErrors
 from ..thread_info import LIMIT, ThreadInfo, ThreadPage, ThreadStatus
 from .agents import Agent
+from .requests.users import Action
 from .streams.transmission import Stream
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class _Input:
+    """An operation with the input of a run."""
+
+    action: ClassVar[Action] = "run"
+    agent: str
+    input: RunAgentInput
+
+    @property
+    def thread_id(self) -> str:
+        """The thread that the input is for."""
+        return self.input.thread_id
+
+    @property
+    def run_id(self) -> str:
+        """The run that the input asks for."""
+        return self.input.run_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run(_Input):
     """Starts the run of an input, and streams it. The run continues when its client leaves, as the agent's intake says,
     also if that is before it has started."""
 
-    agent: str
-    input: RunAgentInput
     past_errors: PastErrors = "error"
     is_direct: bool = False
     """Whether the client is known to read the stream itself."""
     shows_refusals: bool = False
     """Whether the refusal of an answer to interrupts is streamed with what the thread waits for (see `endings`)."""
 
-    @property
-    def thread_id(self) -> str:
-        """The thread that it runs on."""
-        return self.input.thread_id
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decline:
+class Decline(_Input):
     """Runs nothing for an input of a user who may run it, and says that the run is over."""
 
-    agent: str
-    input: RunAgentInput
 
-    @property
-    def thread_id(self) -> str:
-        """The thread that it would run on."""
-        return self.input.thread_id
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Thread:
+    """An operation on a thread."""
+
+    action: ClassVar[Action] = "read"
+    agent: str
+    thread_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Connect:
+class Connect(_Thread):
     """Streams a thread and what runs on it, to its end."""
 
-    agent: str
-    thread_id: str
     view: ClientView | None = None
     """The client's messages and state; None: they are not known."""
     version: str | None = PROTOCOL_VERSION
@@ -82,21 +94,43 @@ class Connect:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Watch:
+class Watch(_Thread):
     """Streams a thread, and from then on every run of it, for as long as the client stays."""
 
-    agent: str
-    thread_id: str
     after: Offset | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stop:
+class Stop(_Thread):
     """Stops a run, or without a run's id the thread's active run."""
 
-    agent: str
-    thread_id: str
+    action: ClassVar[Action] = "stop"
     run_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadThread(_Thread):
+    """Reads how a list shows a thread."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadState(_Thread):
+    """Reads a thread as a client has it that connects."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeThread(_Thread):
+    """Writes metadata of a thread."""
+
+    action: ClassVar[Action] = "update"
+    metadata: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteThread(_Thread):
+    """Deletes a thread with all its checkpoints."""
+
+    action: ClassVar[Action] = "delete"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,52 +150,9 @@ class ListThreads:
     archived: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadThread:
-    """Reads how a list shows a thread."""
-
-    agent: str
-    thread_id: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadState:
-    """Reads a thread as a client has it that connects."""
-
-    agent: str
-    thread_id: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeThread:
-    """Writes metadata of a thread."""
-
-    agent: str
-    thread_id: str
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteThread:
-    """Deletes a thread with all its checkpoints."""
-
-    agent: str
-    thread_id: str
-
-
-Operation = (
-    Run
-    | Decline
-    | Connect
-    | Watch
-    | Stop
-    | DescribeAgents
-    | ListThreads
-    | ReadThread
-    | ReadState
-    | ChangeThread
-    | DeleteThread
-)
+OnThread = Run | Decline | Connect | Watch | Stop | ReadThread | ReadState | ChangeThread | DeleteThread
+"""The operations on a thread. `action`: what `authorize` is asked."""
+Operation = OnThread | DescribeAgents | ListThreads
 
 
 @dataclass(frozen=True, slots=True)

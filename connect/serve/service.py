@@ -1,6 +1,6 @@
 """What is done for clients, whatever their protocol: `Service.perform`. Never paths, bodies or bytes.
 
-Each operation on a thread opens it first (`Service.open`): the agent and the thread's id are validated, and the user is
+An operation on a thread opens it first (`Service.open`): the agent and the thread's id are validated, and the user is
 authorized. Then capacity is reserved; only then is anything of the thread read. What is refused is raised as in
 `errors`.
 """
@@ -31,7 +31,6 @@ from ..errors import (
 from ..events.encoded import Batches
 from ..events.readers import direct_options
 from ..events.relay import Relayed, relaying
-from ..inputs.thread_state import ThreadState
 from ..open_thread import OpenThread, with_errors
 from ..thread_info import ThreadInfo, ThreadPage
 from .agents import Agent, AgentNames
@@ -48,6 +47,7 @@ from .operations import (
     DescribeAgents,
     ListThreads,
     OneThread,
+    OnThread,
     Operation,
     ReadState,
     ReadThread,
@@ -137,33 +137,13 @@ class Service:
     async def perform(self, operation: Operation, caller: Caller) -> Result:
         """Does what an operation says, if the caller may. Raises `Refusal` and other errors that `errors` answers."""
         match operation:
-            case Run():
-                return await self._run(operation, caller)
-            case Decline():
-                return await self._decline(operation, caller)
-            case Connect():
-                return await self._connect(operation, caller)
-            case Watch():
-                return await self._watch(operation, caller)
-            case Stop():
-                return await self._stop(operation, caller)
             case DescribeAgents():
                 return await self._listed(caller)
             case ListThreads():
                 return ThreadList(operation.agent, await self._page(operation, caller))
-            case ReadThread():
-                opened = await self.open(caller, "read", operation.agent, operation.thread_id)
-                return OneThread(operation.agent, await opened.thread.info())
-            case ReadState():
-                return await self._state(operation, caller)
-            case ChangeThread():
-                opened = await self.open(caller, "update", operation.agent, operation.thread_id)
-                return OneThread(operation.agent, await opened.thread.change(operation.metadata))
-            case DeleteThread():
-                opened = await self.open(caller, "delete", operation.agent, operation.thread_id)
-                await opened.thread.hold()  # the thread may have a run in another process
-                await opened.thread.delete()
-                return Deleted()
+            case Run(shows_refusals=True) if answers(operation.input):
+                return await self._run_or_show(operation, caller)
+        return await self._perform_on(await self._open_for(operation, operation.action, caller), operation, caller)
 
     async def open(
         self, caller: Caller, action: Action, agent: str, thread_id: str, run_id: str | None = None
@@ -178,26 +158,60 @@ class Service:
         source = await self._source_for(caller, action, agent, thread_id, run_id)
         return Opened(agent, served, OpenThread(source, thread_id))
 
-    async def _run(self, operation: Run, caller: Caller) -> Stream:
+    async def _open_for(self, operation: OnThread, action: Action, caller: Caller) -> Opened:
+        run_id = operation.run_id if isinstance(operation, Run | Decline | Stop) else None
+        return await self.open(caller, action, operation.agent, operation.thread_id, run_id)
+
+    async def _perform_on(self, opened: Opened, operation: OnThread, caller: Caller) -> Result:
+        thread = opened.thread
+        match operation:
+            case Run():
+                return await self._run(opened, operation, caller)
+            case Decline(input=given):
+                started = agui.run_started(thread.id, given.run_id, given.protocol_version)
+                return Declined([started, agui.run_finished(thread.id, given.run_id, {"type": "success"})])
+            case Connect():
+                return await self._connect(opened, operation, caller)
+            case Watch():
+                return await self._watch(opened, operation, caller)
+            case Stop():
+                await thread.hold(operation.run_id)  # a run of another process could not be found
+                try:  # a synchronous function cannot be interrupted, but the run's readers have its end at once
+                    return Stopped(await thread.stop(operation.run_id, wait=self.limits.stop_timeout))
+                except RunNotFoundError:
+                    return Stopped(None)
+            case ReadThread():
+                return OneThread(opened.name, await thread.info())
+            case ReadState():
+                state = await thread.state(await opened.options(PROTOCOL_VERSION))
+                if state is None:
+                    raise ThreadNotFoundError
+                return state
+            case ChangeThread():
+                return OneThread(opened.name, await thread.change(operation.metadata))
+            case DeleteThread():
+                await thread.hold()  # the thread may have a run in another process
+                await thread.delete()
+                return Deleted()
+
+    async def _run_or_show(self, operation: Run, caller: Caller) -> Stream:
+        """The run; if it is refused, the refusal as an event, and what the thread waits for."""
         try:
-            return await self._begun(operation, caller)
+            return await self._run(await self._open_for(operation, operation.action, caller), operation, caller)
         except Exception as error:
             refusal = refusal_of(error)
-            shows = operation.shows_refusals and answers(operation.input)
-            if refusal is None or refusal.status in _KEPT_OUT or not shows:
+            if refusal is None or refusal.status in _KEPT_OUT:
                 raise
             log_refusal(error, caller.request)
             why = failed(refusal)
-        opened = await self.open(caller, "read", operation.agent, operation.thread_id)
+        opened = await self._open_for(operation, "read", caller)
         with ExitStack() as taken:
             taken.enter_context(self.capacity.reader(caller.identity))
             batches = answered(unbegun(why, self._connected(opened)), operation.input, partial(self._connected, opened))
             return self._stream(opened, batches, None, taken.pop_all(), has_offsets=False)
 
-    async def _begun(self, operation: Run, caller: Caller) -> Stream:
-        given = operation.input
-        opened = await self.open(caller, "run", operation.agent, operation.thread_id, given.run_id)
-        source, version = opened.source, given.protocol_version
+    async def _run(self, opened: Opened, operation: Run, caller: Caller) -> Stream:
+        given, source, version = operation.input, opened.source, operation.input.protocol_version
         checked_run_id(given.run_id, in_url=source.ids_in_url)
         with ExitStack() as taken:
             taken.enter_context(self.capacity.reader(caller.identity))
@@ -213,19 +227,11 @@ class Service:
             )
             if source.runs is not None:
                 start.close()  # `Runs` counts it from here on
-            is_answer = answers(given)
-            if is_answer:
+            if answers(given):
                 batches = answered(batches, given, partial(self._connected, opened))
-            return self._stream(opened, batches, version, taken.pop_all(), has_offsets=not is_answer)
+            return self._stream(opened, batches, version, taken.pop_all(), has_offsets=not answers(given))
 
-    async def _decline(self, operation: Decline, caller: Caller) -> Declined:
-        given = operation.input
-        opened = await self.open(caller, "run", operation.agent, operation.thread_id)
-        started = agui.run_started(opened.thread.id, given.run_id, given.protocol_version)
-        return Declined([started, agui.run_finished(opened.thread.id, given.run_id, {"type": "success"})])
-
-    async def _connect(self, operation: Connect, caller: Caller) -> Stream:
-        opened = await self.open(caller, "read", operation.agent, operation.thread_id)
+    async def _connect(self, opened: Opened, operation: Connect, caller: Caller) -> Stream:
         with ExitStack() as taken:
             taken.enter_context(self.capacity.reader(caller.identity))
             batches = await opened.thread.connect(
@@ -236,29 +242,12 @@ class Service:
             )
             return self._stream(opened, batches, operation.version, taken.pop_all())
 
-    async def _watch(self, operation: Watch, caller: Caller) -> Stream:
-        opened = await self.open(caller, "read", operation.agent, operation.thread_id)
+    async def _watch(self, opened: Opened, operation: Watch, caller: Caller) -> Stream:
         with ExitStack() as taken:
             taken.enter_context(self.capacity.reader(caller.identity))
             options = await opened.options(PROTOCOL_VERSION)
             batches = opened.thread.watch(options=options, after=operation.after)
             return self._stream(opened, batches, PROTOCOL_VERSION, taken.pop_all(), stays=True)
-
-    async def _stop(self, operation: Stop, caller: Caller) -> Stopped:
-        """A synchronous function cannot be interrupted, but the run's readers have its end at once."""
-        opened = await self.open(caller, "stop", operation.agent, operation.thread_id, operation.run_id)
-        await opened.thread.hold(operation.run_id)  # a run of another process could not be found
-        try:
-            return Stopped(await opened.thread.stop(operation.run_id, wait=self.limits.stop_timeout))
-        except RunNotFoundError:
-            return Stopped(None)
-
-    async def _state(self, operation: ReadState, caller: Caller) -> ThreadState:
-        opened = await self.open(caller, "read", operation.agent, operation.thread_id)
-        state = await opened.thread.state(await opened.options(PROTOCOL_VERSION))
-        if state is None:
-            raise ThreadNotFoundError
-        return state
 
     async def _page(self, operation: ListThreads, caller: Caller) -> ThreadPage:
         """A page of the threads that the user may list."""

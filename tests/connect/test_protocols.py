@@ -119,6 +119,7 @@ def test_a_service_opens_threads_in_one_place() -> None:
     assert not [name for name, node in nodes(SERVE, "service.py") if getattr(node, "id", None) == "OpenThread"]
 
     opens = [node for node in calls if ast.unparse(node.func) == "self.open"]
+    assert len(opens) == 1  # for whatever operation
     given = {id(argument) for call in opens for argument in call.args}
     read = [node for node in ast.walk(service) if isinstance(node, ast.Attribute) and node.attr == "thread_id"]
     assert [ast.unparse(node) for node in read if id(node) not in given] == []
