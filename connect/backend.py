@@ -35,7 +35,7 @@ from .thread_info import Threads
 
 _ACCEPTED = (
     "expected a compiled graph, a RemoteGraph, an asynchronous client of langgraph_sdk (get_client()), "
-    "or Local(graph) or Platform(client) of one"
+    "or Local(graph) or Platform(client) of one; or Local(make_graph) of a function that makes a graph for each run"
 )
 
 
@@ -51,8 +51,13 @@ class Backend(Protocol):
         """Whether ids become part of a URL's path, which takes fewer characters."""
 
     @property
-    def graph(self) -> Graph | None:
-        """The graph, if it is in this process."""
+    def is_local(self) -> bool:
+        """Whether its graphs are in this process."""
+
+    @property
+    def template(self) -> Graph | None:
+        """The graph, if it is in this process. Where a function makes one for each request: the first that it has
+        made, or None."""
 
     @property
     def runs(self) -> Runs | None:

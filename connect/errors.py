@@ -9,6 +9,7 @@ makes an event of it (`open_thread`).
 | `invalid_input` | a client's input can't be run |
 | `not_found` | there is no such thread, or it may not be used; no such run; or the platform's 404 |
 | `unreadable_thread` | the thread's checkpointer raised |
+| `graph_not_made` | the function that makes the graph of a request raised, and a thread was to be read |
 | `conflict` | a run is running on the thread; or the platform's 409 |
 | `not_supported` | the graph or the server can't do what was requested |
 | `queue_full` | as many inputs are queued on the thread as `Limits.queue` admits |
@@ -142,6 +143,13 @@ class ServerEndsError(RequestError):
     code = SHUTDOWN
 
 
+class GraphNotMadeError(LoggedError):
+    """The function that makes the graph of a request raised `cause` where a thread was to be read. (For a run, that is
+    the run's error.)"""
+
+    code = "graph_not_made"
+
+
 class StoreUnavailableError(AguiError, RuntimeError):
     """The run store's server does not answer: it is not known whether the thread has a run. Logged by the store."""
 
@@ -252,8 +260,8 @@ def log_failure(error: BaseException, label: str) -> None:
     """Logs an error whose caller gets it as an event or as a response. `label`: as `log_context`.
 
     A platform's errors and lost connections are warnings; a caller's own mistakes are INFO; an unexpected exception is
-    an error, with its traceback. What a checkpointer or a run store raised is logged there, and not again; so is a
-    clock that is behind."""
+    an error, with its traceback. What a checkpointer, a run store or a function that makes a graph raised is logged
+    there, and not again; so is a clock that is behind."""
     match error:
         case LoggedError() | StoreUnavailableError() | ClockSkewError():
             pass

@@ -168,7 +168,9 @@ class AcpAgent:
         self.is_per_session = is_factory(source)
         """Whether its graph is made for each session."""
         if not self.is_per_session:
-            backend_of(cast(Source, source))
+            backend = backend_of(cast(Source, source))
+            if isinstance(backend, Local) and backend.factory is not None:
+                raise TypeError("AcpAgent: expected a graph, or a function of a session; got Local(function)")
         self._source = source
         self.name = name or _name_of(source)
 

@@ -66,7 +66,7 @@ class Conversation:
         self.session, self.agent, self.backend, self.editor = session, agent, backend, editor
         self.servers = servers
         kinds = {**kinds_of(session.tools), **agent.kinds}
-        before = _text_before if backend.graph is not None else None
+        before = _text_before if backend.is_local else None
         self.updates = Updates(agent.locate or absolute_in(session.cwd), kinds=kinds, before=before)
         self.approvals = Approvals()
         self.interrupts: list[dict[str, Any]] = []
@@ -108,7 +108,7 @@ class Conversation:
         if self.graph_choices:
             config["configurable"] = {**(config.get("configurable") or {}), **configurable(self.graph_choices)}
             config["metadata"] |= self.graph_choices
-        leaves: OnDisconnect = "cancel" if self.backend.graph is not None else "continue"
+        leaves: OnDisconnect = "cancel" if self.backend.is_local else "continue"
         return replace(given, config=config, roles={"user"}, busy="queue", on_disconnect=leaves)
 
     async def take(self, choices: dict[str, str]) -> None:
@@ -117,7 +117,7 @@ class Conversation:
         if choices == self.graph_choices:
             return
         self.graph_choices = choices
-        if self.backend.graph is None and not self.is_new:
+        if not self.backend.is_local and not self.is_new:
             try:
                 await self.thread.change(choices)
             except AguiError as error:

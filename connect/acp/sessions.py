@@ -61,7 +61,7 @@ class Sessions:
         except BaseException:
             await mcp.aclose()
             raise
-        if servers and backend.graph is None:
+        if servers and not backend.is_local:
             _log.warning("The editor's MCP servers are not reached from the graph's server (%s).", label)
         self.open[session_id] = conversation = Conversation(session, choices, self.agent, backend, self._editor, mcp)
         return conversation

@@ -51,10 +51,15 @@ def graph_input(
     values = {**written(channels, given, intake, state.values), **added.values}
     if new is not None and channels.messages_key is not None:
         values[channels.messages_key] = _conversation(state, new, channels)
+    return GraphInput(values, context_for(channels, given, intake, added))
+
+
+def context_for(channels: InputChannels, given: RunAgentInput, intake: Intake, added: Prepared) -> Any:
+    """The runtime context of the run of an input."""
     context = added.context if added.context is not None else intake.context
     if isinstance(added.context, Mapping) and isinstance(intake.context, Mapping):
         context = {**intake.context, **added.context}
-    return GraphInput(values, context_of(channels, given, context))
+    return context_of(channels, given, context)
 
 
 def _conversation(state: ThreadState, new: Sequence[Message], channels: InputChannels) -> Any:

@@ -13,6 +13,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from ...translator import ClientView, Options
+from ..default_options import options_for
 from ..errors import log_context
 from ..events.encoded import Batches
 from ..events.readers import Reader, direct_options
@@ -22,11 +23,10 @@ from ..inputs.channels import check
 from ..inputs.thread_state import ThreadState
 from ..run_outcome import CancelResult, PastErrors, RunOutcome
 from ..thread_info import ThreadStatus
-from .checkpointers import answered, reading
+from .checkpointers import Graph, answered, reading
 from .checkpoints.thread_state import read
 from .connect import attach_local, cancel_local
 from .run.run import Run
-from .run.runs import agent_of
 from .source import GraphSource
 from .submit import begin_local
 from .thread import LocalThread
@@ -46,37 +46,54 @@ _STATUSES: Final[Mapping[str, ThreadStatus]] = {
 
 
 class Local(GraphSource):
-    """A compiled graph of this process, with or without a checkpointer.
+    """A compiled graph of this process, with or without a checkpointer; or the function that makes one for each run.
 
+    - `graph`: the graph; or a function of a config, a user, or nothing (`make_graph(config)`, `make_graph(config,
+      user)`), which may be async, or return a context manager: see the module `factory`. It is called for each run,
+      with the config that the run gets, and for each thread that is read while it has no run. The context manager is
+      left when the run has ended, with its error, if it failed. The config of a read has the `thread_id`, the user, and
+      the strings, numbers and booleans of `configurable` that the thread's last run had; `configurable` says whether
+      the graph is going to be run (`__is_for_execution__`). What the function raises is the run's error (`RUN_ERROR`),
+      and leaves the thread as it is. The graphs may have different models, tools and nodes; their channels and schemas
+      have to be the same.
     - `agent`: the name under which runs of this graph are found, and to which their threads belong (see `owners`).
-      None: the graph object itself, so that a graph built anew for each request needs a name, and threads belong to no
-      agent.
+      None: the graph object itself, so that a graph that you build for each request needs a name, and threads belong to
+      no agent.
     - `runs`: the scope that owns its runs, with their run store; None: that of the app that serves the graph, or the
       agent of this name, in the event loop; or else the event loop's own.
     - `shares_threads_with`: the agents whose threads it may use beside its own.
     - `timeout`: seconds after which a run is stopped and fails with the code `timeout`; None is no limit.
     - `read_timeout`: seconds in which the checkpointer and the graph's store have to answer when a thread is read; then
       it counts as unreadable.
+    - `checkpointer`, `store`: for a graph that has none. All graphs of a function have the same: those of the first.
 
-    Raises `TypeError` for anything but a compiled graph, and for one with a synchronous checkpointer; `ValueError` for
-    one text in place of names, and for a timeout that is not above 0.
+    Raises `TypeError` for anything but a compiled graph or such a function, and for a synchronous checkpointer;
+    `ValueError` for one text in place of names, and for a timeout that is not above 0.
     """
 
     ids_in_url: ClassVar = False
+    is_local: ClassVar = True
 
     @property
     def name(self) -> object:
         """See `Backend`."""
-        return agent_of(self.graph, self.agent)
+        if self.agent is None and self.factory is not None and not self.is_made:
+            return self.factory.name
+        return self.agent if self.agent is not None else self.graph
 
     @property
     def depends_on(self) -> tuple[str, object]:
         """See `Backend`."""
-        return "checkpointer", self.graph.checkpointer
+        return "checkpointer", self.graph.checkpointer if self.is_made else self.factory
+
+    @property
+    def template(self) -> Graph | None:
+        """See `Backend`."""
+        return self.graph if self.is_made else None
 
     async def probe(self) -> None:
-        """See `Backend`."""
-        if isinstance(saver := self.graph.checkpointer, BaseCheckpointSaver):
+        """See `Backend`. A function that makes graphs is not called: it may need a user."""
+        if self.is_made and isinstance(saver := self.graph.checkpointer, BaseCheckpointSaver):
             await answered(saver.aget_tuple(_PROBED), self.read_timeout)
         await self.runs.store.ping()
 
@@ -87,11 +104,12 @@ class Local(GraphSource):
 
     def run_on(self, thread_id: str) -> Run | None:
         """See `Backend`."""
-        return self.runs.run_on(self.key(thread_id))
+        return self.runs.run_on(self.key(thread_id)) if self.is_made else None
 
     def check_intake(self, intake: Intake, options: Options | None) -> None:
         """See `Backend`."""
-        check(self.input_channels(options or self._options), intake)
+        if self.is_made:  # else it is checked when the server starts
+            check(self.input_channels(options or options_for(self.graph)), intake)
 
     def with_headers(self, headers: Iterable[tuple[bytes, bytes]], names: Iterable[str]) -> Local:
         """See `Backend`. There is no server to send them to."""
@@ -135,6 +153,7 @@ class Local(GraphSource):
 
     async def cancel(self, thread_id: str, run_id: str | None, *, wait: float) -> CancelResult:
         """See `Backend`."""
+        await self.prepare(thread_id, run_id)
         return "stopping" if await cancel_local(self, thread_id, run_id, wait=wait) == "stopping" else "stopped"
 
     @property
@@ -144,6 +163,7 @@ class Local(GraphSource):
 
     async def thread(self, thread_id: str, options: Options | None = None) -> ThreadState | None:
         """See `Backend`."""
+        await self.prepare(thread_id)
         options, config = options or await self.options(), {"configurable": {"thread_id": thread_id}}
         with reading(log_context(self.name, thread_id)):
             thread = LocalThread(self, thread_id)
@@ -151,7 +171,7 @@ class Local(GraphSource):
             if now is None:
                 return None
             last = await self.runs.store.last(thread.key)
-            reads = read(self.graph, config, last, options.messages_key)
+            reads = read(await thread.graph(), config, last, options.messages_key)
             state = (await answered(reads, self.read_timeout)).thread
         if isinstance(now, RunOutcome):
             return replace(state, view=idle_view(thread_id, now, options), status=now.status)
@@ -162,31 +182,23 @@ class Local(GraphSource):
         status, messages = _STATUSES.get(now.status, "idle"), state.messages
         return ThreadState(messages=messages, values=state.values, view=view, run_id=now.run_id, status=status)
 
-    async def hold_threads(
-        self, thread_id: str | None = None, run_id: str | None = None, *, waits: bool = True
-    ) -> None:
-        """See `Backend`."""
-        if not self.runs.store.is_shared:
-            with reading(log_context(self.name, thread_id, run_id)):
-                await self._lock.take(self.read_timeout, waits=waits)
-
-    async def release_threads(self) -> None:
-        """See `Backend`."""
-        if not self.runs.running:
-            await self._lock.release()
-
     def stop_queued(self) -> list[asyncio.Task[Any]]:
         """See `Backend`."""
-        return self.runs.stop_queued(self.name, self.key("").namespace)
+        return self.runs.stop_queued(self.name, self.key("").namespace) if self.is_made else []
 
     def keep_runs(self) -> None:
         """See `Backend`."""
-        self.runs.keep(self.name, self.key("").namespace)
+        if self.is_made:
+            self.runs.keep(self.name, self.key("").namespace)
 
     async def ended(self) -> None:
         """See `Backend`."""
-        await self.runs.ended(self.name, self.key("").namespace)
+        if self.is_made:
+            await self.runs.ended(self.name, self.key("").namespace)
 
     async def stop(self) -> None:
         """See `Backend`."""
-        await self.runs.stop(self.name, self.key("").namespace)
+        if self.is_made:
+            await self.runs.stop(self.name, self.key("").namespace)
+        if self.factory is not None:
+            await self.factory.aclose()

@@ -14,7 +14,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.pregel import Pregel
 from langgraph.store.base import BaseStore
 
-from ..errors import OtherProcessError, StoreUnavailableError, UnreadableError
+from ..errors import GraphNotMadeError, OtherProcessError, StoreUnavailableError, UnreadableError
 
 Graph = Pregel[Any, Any, Any, Any]
 """A compiled graph."""
@@ -51,11 +51,11 @@ def check_saver(graph: Graph) -> None:
         )
 
 
-def with_threads(graph: Graph, saver: BaseCheckpointSaver[Any], store: BaseStore | None) -> Graph:
+def with_threads(graph: Graph, saver: BaseCheckpointSaver[Any] | None, store: BaseStore | None) -> Graph:
     """The graph, with this checkpointer and this store where it has none of its own. The graph that is given stays as
     it is."""
     update: dict[str, Any] = {}
-    if graph.checkpointer is not False and not isinstance(graph.checkpointer, BaseCheckpointSaver):
+    if saver is not None and graph.checkpointer is not False and not has_checkpointer(graph):
         update["checkpointer"] = saver
     if graph.store is None and store is not None:
         update["store"] = store
@@ -97,11 +97,11 @@ class SilentError(Exception):
 
 @contextmanager
 def reading(label: str) -> Iterator[None]:
-    """Logs what a checkpointer raises in the block, and raises it as `UnreadableError`; errors of the run store and of
-    the process lock pass. `label`: the agent, the thread and the run, for the log."""
+    """Logs what a checkpointer raises in the block, and raises it as `UnreadableError`; errors of the run store, of the
+    process lock and of a function that makes the graph pass. `label`: the agent, the thread and the run, for the log."""
     try:
         yield
-    except (StoreUnavailableError, OtherProcessError):
+    except (StoreUnavailableError, OtherProcessError, GraphNotMadeError):
         raise
     except SilentError as error:
         _log.error("The checkpointer does not answer: %s (%s).", error, label)

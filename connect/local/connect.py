@@ -34,10 +34,10 @@ async def attach_local(
     for a thread that is unknown, or may not be used.
 
     `options`: of a run that has ended; None gives the channels of the graph's output schema. `run_id`: this run alone;
-    of one that is
-    neither active nor the thread's last the iterator raises `RunNotFoundError`. Raises `UnreadableError` if the
-    checkpointer raises.
+    of one that is neither active nor the thread's last the iterator raises `RunNotFoundError`. Raises `UnreadableError`
+    if the checkpointer raises, and `GraphNotMadeError` if a function raises that makes the graph.
     """
+    await source.prepare(thread_id, run_id)
     options = direct_options(options or await source.options())
     thread = LocalThread(source, thread_id)
     with reading(thread.label(run_id)):

@@ -1,8 +1,11 @@
-"""A compiled graph and its threads: `GraphSource`, all of `Local` but its verbs (`backend`)."""
+"""A compiled graph, or the function that makes one for each request, and its threads: `GraphSource`, all of `Local` but
+its verbs (`backend`)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import logging
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from copy import copy
 from dataclasses import replace
 from typing import Any, Self
@@ -10,16 +13,22 @@ from weakref import WeakKeyDictionary
 
 from langgraph.graph.state import StateGraph
 from langgraph.pregel import Pregel
+from langgraph.store.base import BaseStore
 
 from ...translator import Options
-from ..access import Access, Metadata, names_of_agents
+from ..access import Access, Metadata, names_of_agents, user_config
 from ..default_options import options_for
+from ..errors import GraphNotMadeError, log_context
 from ..inputs.channels import InputChannels
+from ..inputs.configs import merged
 from .channels import input_channels_of
-from .checkpointers import READ_TIMEOUT, Graph, check_saver
+from .checkpointers import READ_TIMEOUT, Graph, check_saver, reading, with_threads
+from .factory import GraphFactory, GraphFunction, is_function
 from .process_lock import ProcessLock
 from .run.runs import Runs, Served, check_timeout, default_runs, runs_of
 from .store.active_run import ActiveRun, ThreadKey
+
+_log = logging.getLogger(__name__)
 
 _unused: WeakKeyDictionary[Graph, dict[str | None, set[str]]] = WeakKeyDictionary()
 """By graph and agent: what clients have sent and the graph has no field for. A `Local` may be made for each request."""
@@ -30,35 +39,82 @@ class GraphSource:
 
     def __init__(
         self,
-        graph: Pregel[Any, Any, Any, Any],
+        graph: Pregel[Any, Any, Any, Any] | GraphFunction,
         *,
         agent: str | None = None,
         runs: Runs | None = None,
         shares_threads_with: Iterable[str] = (),
         timeout: float | None = None,
         read_timeout: float = READ_TIMEOUT,
+        checkpointer: BaseCheckpointSaver[Any] | None = None,
+        store: BaseStore | None = None,
     ) -> None:
-        if not isinstance(graph, Pregel):
-            raise TypeError(f"Local: expected a compiled graph, got {type_of(graph)}")
-        check_saver(graph)
+        self.factory: GraphFactory | None = None
+        """What makes the graph of each request; None: the graph is the same for all."""
+        self._graph: Graph | None = None
+        if isinstance(graph, Pregel):
+            self._graph = with_threads(graph, checkpointer, store)
+            check_saver(self._graph)
+        elif is_function(graph):
+            self.factory = GraphFactory(graph, checkpointer, store, agent)
+        else:
+            raise TypeError(f"Local: expected a compiled graph, or a function that makes one, got {type_of(graph)}")
         check_timeout(timeout)
         check_timeout(read_timeout, "read_timeout")
         self.timeout = timeout
         self.read_timeout = read_timeout
         """Seconds in which the checkpointer and the graph's store have to answer."""
-        self.graph = graph
         self.agent = agent
         self.user: Any = None
         """Who makes the request; runs have it in their config."""
         self.access = Access(agent, names_of_agents(shares_threads_with))
         """Which threads may be used."""
         self._runs = runs
-        self._lock = self._new_lock()
-        self._is_served = False
+        self._locks: list[ProcessLock] = []
+        """The lock on the threads that its runs may have. The same object in all copies that are made for requests."""
+        self.is_served = False
         """Whether it is an app's: then it has no other app's runs."""
-        self._options = options_for(graph)
+        self._options = None if self._graph is None else options_for(self._graph)
         self._input_channels: dict[str, InputChannels] = {}
         """By the conversation's channel. The same object in all copies of a source: graphs do not change."""
+
+    @property
+    def is_made(self) -> bool:
+        """Whether there is a graph: a function may not have made any yet."""
+        return self.factory is None or self.factory.template is not None
+
+    @property
+    def graph(self) -> Graph:
+        """The graph. Of a function, the first one that it has made: it has the checkpointer, the store and the schemas
+        of all. Raises `RuntimeError` if there is none; see `prepare`."""
+        graph = self._graph if self.factory is None else self.factory.template
+        if graph is None:
+            raise RuntimeError("no graph was made yet: it is made for each request")
+        return graph
+
+    async def prepare(self, thread_id: str | None = None, run_id: str | None = None) -> None:
+        """Makes the first graph, where a function makes them and has not made any. Raises `GraphNotMadeError`, which is
+        logged."""
+        if self.factory is not None and self.factory.template is None:
+            label = log_context(self.agent or self.factory.name, thread_id, run_id)
+            try:
+                await self.factory.prepare(user_config(self.user), self.user, label)
+            except Exception as error:
+                _log.exception("The graph could not be made (%s).", label)
+                raise GraphNotMadeError(error) from error
+
+    async def graph_to_read(self, config: Mapping[str, Any], thread_id: str | None = None) -> Graph:
+        """The graph to read a thread with, or a list of them: where a function makes graphs, the one that it makes of
+        this config and the user. Raises `GraphNotMadeError`, which is logged."""
+        if self.factory is None:
+            return self.graph
+        await self.prepare(thread_id)
+        label = log_context(self.agent or self.factory.name, thread_id)
+        try:
+            return await self.factory.read(merged(config, user_config(self.user)), self.user, label)
+        except Exception as error:
+            _log.exception("The graph could not be made (%s).", label)
+            raise GraphNotMadeError(error) from error
 
     @property
     def runs(self) -> Runs:
@@ -66,11 +122,15 @@ class GraphSource:
         else the running event loop's."""
         if self._runs is not None:
             return self._runs
-        return default_runs() if self._is_served else runs_of(self.graph, self.agent)
+        if self.is_served or not self.is_made:
+            return default_runs()
+        return runs_of(self.graph, self.agent)
 
     @property
     def unused(self) -> set[str]:
         """The kinds of what clients have sent and the graph has no field for."""
+        if not self.is_made:
+            return set()
         return _unused.setdefault(self.graph, {}).setdefault(self.agent, set())
 
     def key(self, thread_id: str) -> ThreadKey:
@@ -83,16 +143,32 @@ class GraphSource:
         same = copy(self)
         same.agent = self.agent or agent
         same.access = self.access.named(agent, shares_threads_with)
-        same._lock, same._is_served = same._new_lock(), True
+        same._locks, same.is_served = [], True
         return same
 
-    def _new_lock(self) -> ProcessLock:
-        """The lock on the threads that its runs may have: one for all copies that are made for requests."""
-        return ProcessLock(self.graph.checkpointer, {self.agent or "", *self.access.shares_threads_with})
+    @property
+    def _lock(self) -> ProcessLock:
+        if not self._locks:
+            names = {self.agent or "", *self.access.shares_threads_with}
+            self._locks.append(ProcessLock(self.graph.checkpointer, names))
+        return self._locks[0]
+
+    async def hold_threads(
+        self, thread_id: str | None = None, run_id: str | None = None, *, waits: bool = True
+    ) -> None:
+        """See `Backend`. Before the first graph is made it is not known where the threads are."""
+        if self.is_made and not self.runs.store.is_shared:
+            with reading(log_context(self.agent or self.graph, thread_id, run_id)):
+                await self._lock.take(self.read_timeout, waits=waits)
+
+    async def release_threads(self) -> None:
+        """See `Backend`."""
+        if self.is_made and not self.runs.running:
+            await self._lock.release()
 
     def served(self) -> Served:
         """The graph under its name, for who names only one of them."""
-        return Served(self.agent or "", self.graph, self.runs)
+        return Served(self.agent or "", lambda: self.graph if self.is_made else None, self.runs)
 
     def within(self, runs: Runs) -> Self:
         """The same, whose runs are in this scope, unless it has one of its own."""
@@ -121,8 +197,15 @@ class GraphSource:
         return await self.runs.store.active(key) or (None if last is None else last.run)
 
     async def options(self) -> Options:
-        """The options when none are given: the channels of the graph's output schema."""
-        return self._options
+        """The options when none are given: the channels of the graph's output schema. Where a function makes graphs and
+        the first one can't be made, the conversation alone; the reason is what the request fails with."""
+        if self._options is not None:
+            return self._options
+        assert self.factory is not None
+        if not self.is_made:
+            with suppress(Exception):
+                await self.factory.prepare(user_config(self.user), self.user, str(self.agent))
+        return self.factory.options
 
     def input_channels(self, options: Options) -> InputChannels:
         """The places in which the graph takes its input."""
@@ -134,5 +217,5 @@ class GraphSource:
 
 def type_of(given: object) -> str:
     """The type of a value that is no compiled graph, and how to make one of it."""
-    name = type(given).__name__
+    name = f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__
     return f"{name}, which is not compiled: call .compile() on it" if isinstance(given, StateGraph) else name

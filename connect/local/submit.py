@@ -17,7 +17,8 @@ How a plan is carried out is `submission`'s. Here is the order:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Coroutine
+import logging
+from collections.abc import AsyncGenerator, Coroutine, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from typing import Any, Final, TypeVar
@@ -28,7 +29,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.constants import END
 from langgraph.types import Command
 
-from ...translator import ClientView, Finished, Options, message_ids
+from ...translator import ClientView, Failed, Finished, Options, Translator, message_ids
 from ..access import user_config
 from ..errors import (
     NotRunError,
@@ -41,7 +42,7 @@ from ..errors import (
     checked_thread_id,
     log_context,
 )
-from ..events.encoded import Batches
+from ..events.encoded import Batches, Event, one_batch
 from ..events.relay import Relayed, relaying
 from ..idle import with_thread
 from ..inputs import Intake
@@ -49,7 +50,7 @@ from ..inputs.answers.resume import LONGEST
 from ..inputs.channels import InputChannels
 from ..inputs.configs import merged
 from ..inputs.forking import ForkPoint
-from ..inputs.graph_input import GraphInput
+from ..inputs.graph_input import GraphInput, context_for
 from ..inputs.off_loop import off_loop
 from ..inputs.plan import Begin, Fork, GoOn, Resume
 from ..inputs.request import RunRequest
@@ -62,6 +63,7 @@ from .checkpoints.clock import newest_id, wait_for_clock
 from .checkpoints.history import history
 from .checkpoints.thread_state import Read, read
 from .client_state import written_in_place
+from .factory import MadeGraph
 from .run.configs import graph_config
 from .run.run import Run
 from .run.runs import agent_of
@@ -69,6 +71,8 @@ from .source import GraphSource
 from .store.active_run import ActiveRun, LastRun
 from .store.turns import Turn
 from .thread import LocalThread
+
+_log = logging.getLogger(__name__)
 
 _Made = TypeVar("_Made")
 
@@ -87,6 +91,15 @@ async def begin_local(
     checked_thread_id(given.thread_id, in_url=False)
     checked_run_id(given.run_id, in_url=False)
     request = await RunRequest.of(given, options or await source.options(), intake, past_errors)
+    if not source.is_made:
+        assert source.factory is not None
+        label = log_context(source.agent or source.factory.name, given.thread_id, given.run_id)
+        try:
+            await source.factory.prepare(merged(*_configs(source, request)), source.user, label)
+        except Exception as error:
+            return one_batch(_not_made(request, error, label))
+        if source.is_served:  # its server could not do it yet
+            await source.hold_threads(given.thread_id, given.run_id)
     return await _Submission(source, request).begun(queue)
 
 
@@ -103,9 +116,9 @@ class _Submission(Submission[Read]):
         self._thread = self._opened.key
         self._revision = 0
         """That of the thread when it was read last."""
-        thread = {"configurable": {"thread_id": request.given.thread_id}}
-        configs = (request.intake.config, request.added.config, user_config(source.user), thread)
-        self._config = graph_config(source.graph, *configs)
+        self._config = graph_config(source.graph, *_configs(source, request))
+        self._made: MadeGraph | None = None
+        """The graph that was made for the run, if a function makes graphs."""
 
     async def begun(self, queue: int | None = None) -> Batches:
         """The client's batches; the run has started, or waits for another's end. `queue`: how many may wait."""
@@ -142,7 +155,7 @@ class _Submission(Submission[Read]):
             active = await self._store.active(self._thread)
             if active is None:
                 with suppress(RunConflictError):  # one was started without a turn, or while this process was frozen
-                    return await self._begin(await self._read())
+                    return await self._with_graph()
             elif self._is_refused(active):
                 return self._joined(active)
             elif self._intake.busy == "queue":
@@ -150,6 +163,26 @@ class _Submission(Submission[Read]):
             elif await active.cancel() == "stopping":
                 return self._joined(active)
             await self._check_owner()  # another agent, or user, may have begun on it meanwhile
+
+    async def _with_graph(self) -> Batches:
+        """Carries the input out with the graph of this run. Of a function's, it is made first: what the thread waits
+        for, and which tools are the graph's own, depends on it."""
+        factory, request = self._source.factory, self._request
+        if factory is None:
+            return await self._begin(await self._read())
+        context = context_for(await self._channels(), self._given, self._intake, request.added)
+        config = merged(*_configs(self._source, request), {"configurable": {"run_id": self._given.run_id}})
+        try:
+            made = await factory.make("threads.create_run", config, self._source.user, self._label, context)
+        except Exception as error:
+            return one_batch(_not_made(request, error, self._label))
+        self._made, self._graph = made, made.graph
+        self._config = graph_config(made.graph, *_configs(self._source, request))
+        try:
+            return await self._begin(await self._read())
+        finally:
+            if not made.is_taken:
+                made.leave()
 
     def _is_refused(self, active: ActiveRun) -> bool:
         """Whether the input does not wait for this run. A run that is stopping has ended for its readers, so an input
@@ -233,7 +266,7 @@ class _Submission(Submission[Read]):
             goes_in = await self._in_place(goes_in, config, continues=continues)
         more = isinstance(wanted, Resume | GoOn) and wanted.more
         run = await self._runs.start(
-            self._graph,
+            self._source.graph,
             _input(wanted, goes_in),
             config,
             run_id=_free(run_id, at.run_id) if isinstance(wanted, Begin | Fork) else run_id,
@@ -251,6 +284,7 @@ class _Submission(Submission[Read]):
             stamp=self._source.stamp,
             revision=self._revision,
             newest=await self._newest_id() if now.thread.is_unfinished else now.thread.checkpoint_id or "",
+            made=self._made,
         )
         if more:
             return self._both_batches(run, self._owned(self._when_ended(run)))
@@ -318,6 +352,28 @@ class _Submission(Submission[Read]):
             raise NotRunError(error) from error
         if queued is not None:
             yield queued
+
+
+def _configs(source: GraphSource, request: RunRequest) -> tuple[Mapping[str, Any], ...]:
+    """What the config of a run is put together from."""
+    thread = {"configurable": {"thread_id": request.given.thread_id}}
+    return request.intake.config, request.added.config, user_config(source.user), thread
+
+
+def _not_made(request: RunRequest, error: Exception, label: str) -> list[Event]:
+    """The events of a run whose graph could not be made. Nothing has run, and the thread stays as it is: what waits for
+    an answer can still be answered."""
+    _log.error("The run failed: its graph could not be made (%s).", label, exc_info=error)
+    given = request.given
+    translator = Translator(
+        given.thread_id,
+        given.run_id,
+        request.options,
+        request.view.copy(),
+        parent_run_id=given.parent_run_id,
+        source="local",
+    )
+    return [*translator.start(), *translator.finish(Failed(error))]
 
 
 def _is_cancelled() -> bool:

@@ -9,7 +9,9 @@ meanwhile. So what is found is of one moment.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any, Final
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
@@ -17,13 +19,19 @@ from ...translator import Options
 from ..errors import log_context
 from ..replaced_messages import with_replaced
 from ..run_outcome import RunOutcome
-from .checkpointers import answered, has_checkpointer
+from .checkpointers import Graph, answered, has_checkpointer
 from .checkpoints.history import history
 from .checkpoints.outcome import outcome_without_checkpoint
 from .checkpoints.thread_state import newest, outcome_at
 from .run.runs import agent_of
 from .source import GraphSource
 from .store.active_run import ActiveRun, LastRun
+
+_OF_LANGGRAPH: Final = frozenset({"source", "step", "parents", "run_id", "thread_id", "writes"})
+"""The metadata of a checkpoint that are not of `configurable`."""
+
+_RESERVED: Final = ("agui_", "langgraph_", "__")
+"""What the names of other metadata begin with that are not, among them the user's."""
 
 
 class LocalThread:
@@ -34,6 +42,8 @@ class LocalThread:
         self.id = thread_id
         self.key = source.key(thread_id)
         """The thread as the run store knows it."""
+        self._made: tuple[Mapping[str, Any], Graph] | None = None
+        """The graph that was made to read it, and what it was made of."""
 
     def label(self, run_id: str | None = None) -> str:
         """The agent, the thread and the run, as log lines name them."""
@@ -57,6 +67,34 @@ class LocalThread:
         """The same, by what this process has learned since it asked."""
         return self.source.access.allows(self.source.runs.owners.known(self.key))
 
+    async def graph(self) -> Graph:
+        """The graph to read it with. A function makes it for who reads the thread. Its config has the values of
+        `configurable` that the last run left in the thread's newest checkpoint, since they may decide what the graph is
+        like. A thread without a checkpoint needs no graph of its own."""
+        if self.source.factory is None or (left := await self._left_by_run()) is None:
+            return self.source.graph
+        if self._made is None or self._made[0] != left:
+            config = {"configurable": {**left, "thread_id": self.id}}
+            self._made = left, await self.source.graph_to_read(config, self.id)
+        return self._made[1]
+
+    async def _left_by_run(self) -> Mapping[str, Any] | None:
+        """What LangGraph keeps of `configurable` in a checkpoint, next to metadata of its own. The user is left out:
+        that is who reads. None for a thread without a checkpoint, or that may not be used."""
+        saver = self.source.graph.checkpointer
+        if not isinstance(saver, BaseCheckpointSaver) or not await self.may_be_used():
+            return None
+        at: Any = {"configurable": {"thread_id": self.id, "checkpoint_ns": ""}}
+        saved = await answered(saver.aget_tuple(at), self.source.read_timeout)
+        if saved is None:
+            return None
+        metadata: Mapping[str, Any] = saved.metadata
+        return {
+            name: value
+            for name, value in metadata.items()
+            if name not in _OF_LANGGRAPH and not name.startswith(_RESERVED)
+        }
+
     async def active(self) -> ActiveRun | None:
         """The run that is active on it, in whatever process."""
         run = await self.source.runs.store.active(self.key)
@@ -78,18 +116,19 @@ class LocalThread:
                 return run
             if not has_checkpointer(source.graph):
                 return None if last is None else last.run
-            idle = await answered(self._idle(last), source.read_timeout)
+            graph = await self.graph()
+            idle = await answered(self._idle(graph, last), source.read_timeout)
             if idle is not None:
                 config = {"configurable": {"thread_id": self.id}}
-                checkpoints = history(source.graph, config, source.read_timeout)
+                checkpoints = history(graph, config, source.read_timeout)
                 number = last.number if last is not None and last.run_id == idle.run_id else 0
                 idle = replace(idle, values=await with_replaced(idle.values, options, checkpoints), number=number)
             if await store.active(key) is run and await store.last(key) == last:
                 source.runs.note_outcome(key, idle, source.agent or source.graph)
                 return idle
 
-    async def _idle(self, last: LastRun | None) -> RunOutcome | None:
-        state = await newest(self.source.graph, {"configurable": {"thread_id": self.id}})
+    async def _idle(self, graph: Graph, last: LastRun | None) -> RunOutcome | None:
+        state = await newest(graph, {"configurable": {"thread_id": self.id}})
         if state.metadata is None and state.created_at is None:
             return outcome_without_checkpoint(last)
-        return await outcome_at(self.source.graph, state, last)
+        return await outcome_at(graph, state, last)

@@ -37,13 +37,14 @@ from ..thread_info import (
     first_checkpoints,
     known,
 )
-from .checkpointers import answered, reading
+from .checkpointers import Graph, answered, reading
 from .checkpoints.history import history
 from .index.index import index_of
 from .index.reading import NAMESPACE, IndexedAgent, written
 from .index.row import IndexRow
 from .index.table import Selection
 from .source import GraphSource
+from .thread import LocalThread
 
 _LOOKED: Final = 1_000
 """Rows of the index that are looked through for one page at most, if few of them belong to the list."""
@@ -56,9 +57,13 @@ class LocalThreads:
 
     def __init__(self, source: GraphSource) -> None:
         self._source = source
-        saver = source.graph.checkpointer
-        self._saver = saver if isinstance(saver, BaseCheckpointSaver) else None
-        self._store = source.graph.store
+        self._graph: Graph | None = None
+        """The graph that reads them, once it is needed."""
+
+    @property
+    def _saver(self) -> BaseCheckpointSaver[Any] | None:
+        saver = self._source.graph.checkpointer
+        return saver if isinstance(saver, BaseCheckpointSaver) else None
 
     async def search(
         self,
@@ -70,6 +75,7 @@ class LocalThreads:
     ) -> ThreadPage:
         """See `thread_info.Threads`."""
         last, count = _checked_cursor(after), checked_limit(limit) + 1
+        await self._source.prepare()
         if self._saver is None:
             return ThreadPage([])
         wanted, listed, looked = metadata or {}, list[tuple[str, ThreadInfo]](), 0
@@ -99,6 +105,7 @@ class LocalThreads:
     async def get(self, thread_id: str) -> ThreadInfo | None:
         """See `thread_info.Threads`."""
         checked_thread_id(thread_id, in_url=False)
+        await self._source.prepare(thread_id)
         if self._saver is None:
             return None
         with self._reading(thread_id):
@@ -110,12 +117,13 @@ class LocalThreads:
         """See `thread_info.Threads`."""
         self._source.access.check_written(metadata)
         await known(self, thread_id)
-        if self._store is None:
+        store = self._source.graph.store
+        if store is None:
             raise NotSupportedError("The graph has no store to keep the metadata of threads in.")
         with self._reading(thread_id):
             agent = await self._agent()
             before = await answered(written(agent, thread_id), self._source.read_timeout)
-            await self._store.aput(NAMESPACE, thread_id, {**before, **metadata})
+            await store.aput(NAMESPACE, thread_id, {**before, **metadata})
             await index_of(agent.saver).read(agent, thread_id)
         return await known(self, thread_id)
 
@@ -125,14 +133,15 @@ class LocalThreads:
         checkpoints go after all that is kept elsewhere, since without them the thread is unknown."""
         await known(self, thread_id)
         store, key = self._source.runs.store, self._source.key(thread_id)
+        kept = self._source.graph.store
         async with store.turn(key).closed():
             if (await known(self, thread_id)).status == "running":
                 raise RunConflictError(f"thread {thread_id!r} has a run that is running")
             with self._reading(thread_id):
                 agent = await self._agent()
                 await store.forget(key)
-                if self._store is not None:
-                    await self._store.adelete(NAMESPACE, thread_id)
+                if kept is not None:
+                    await kept.adelete(NAMESPACE, thread_id)
                 await agent.saver.adelete_thread(thread_id)
                 await index_of(agent.saver).remove(agent, thread_id)
 
@@ -143,12 +152,15 @@ class LocalThreads:
             return []
         with self._reading(thread_id):
             config = {"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}
-            checkpoints = history(self._source.graph, config, self._source.read_timeout, before)
+            graph = await LocalThread(self._source, thread_id).graph()
+            checkpoints = history(graph, config, self._source.read_timeout, before)
             return await first_checkpoints(checkpoints, limit)
 
     async def _agent(self) -> IndexedAgent:
         source, options = self._source, await self._source.options()
-        return source.runs.indexed(source.graph, source.agent, source.access, options.messages_key)
+        if self._graph is None:
+            self._graph = await source.graph_to_read({})
+        return source.runs.indexed(self._graph, source.agent, source.access, options.messages_key)
 
     def _reading(self, thread_id: str | None) -> Any:
         return reading(log_context(self._source.agent or self._source.graph, thread_id))

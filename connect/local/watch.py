@@ -27,7 +27,7 @@ from typing import Any
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from ...translator import Failed, Finished, Options, Translator
-from ..errors import StoreUnavailableError, UnreadableError
+from ..errors import GraphNotMadeError, StoreUnavailableError, UnreadableError
 from ..events.encoded import Event, to_batch
 from ..events.readers import Reader, direct_options
 from ..events.relay import Relayed, relaying
@@ -65,6 +65,7 @@ async def watched_local(
 
     Ends when the process's runs are closed. The iterator raises `UnreadableError` when the checkpointer keeps raising.
     """
+    await source.prepare(thread_id)
     watch = _Watch(source, thread_id, reader, direct_options(options or await source.options()), past_errors)
     runs, key = source.runs, source.key(thread_id)
     feed = await runs.feed(key)  # first: it has every later run
@@ -159,7 +160,7 @@ class _Watch:
         is_first, self._has_begun = not self._has_begun, True
         try:
             events = await self._looked(is_first)
-        except StoreUnavailableError as error:  # logged by the store, and over when it answers
+        except (StoreUnavailableError, GraphNotMadeError) as error:  # logged where it is raised
             self.has_failed, self.is_over = True, is_first
             return self._given_up(error) if is_first else []
         except Exception as error:  # whatever a checkpointer raises
@@ -219,7 +220,7 @@ class _Watch:
 
     async def _last_before(self, now: RunOutcome, run_id: str) -> RunOutcome:
         """How the run ended that was before this one, which began at a checkpoint with its input."""
-        graph = self._source.graph
+        graph = await self._thread.graph()
         where: Any = {"configurable": {"thread_id": self._thread_id, "checkpoint_id": now.checkpoint_id}}
         has_begun = False
         for _ in range(_STEPS):
@@ -250,9 +251,9 @@ class _Watch:
         self._followed = self._followed_at = None
         return end_events(followed, ended, self._options)
 
-    def _given_up(self, error: UnreadableError | StoreUnavailableError) -> list[Event]:
+    def _given_up(self, error: UnreadableError | StoreUnavailableError | GraphNotMadeError) -> list[Event]:
         if self._followed is not None:
-            cause = error.cause if isinstance(error, UnreadableError) else error
+            cause = error if isinstance(error, StoreUnavailableError) else error.cause
             return self._over(self._followed, RunOutcome(str(self._followed.view.run_id), None, Failed(cause)))
         raise error
 

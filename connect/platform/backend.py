@@ -50,7 +50,8 @@ class Platform(PlatformSource):
     """
 
     ids_in_url: ClassVar = True
-    graph: ClassVar = None
+    template: ClassVar = None
+    is_local: ClassVar = False
     runs: ClassVar = None
     outlives_server: ClassVar = True
 

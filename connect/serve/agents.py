@@ -21,7 +21,8 @@ from ..default_options import options_for
 from ..events.readers import for_version
 from ..inputs import Intake
 from ..local.backend import Local
-from ..local.checkpointers import has_checkpointer
+from ..local.checkpointers import Graph, has_checkpointer
+from ..local.factory import GraphFunction, UnusableGraphError, is_function
 from ..local.run.runs import Runs
 from ..platform.calls import RetryPolicy
 from ..platform.forwarded_headers import checked_names
@@ -48,7 +49,9 @@ class Agent:
     Raises `TypeError` and `ValueError` for what can't be served.
 
     `source`: A compiled graph, a `Local`, or what stands for a platform: a `Platform`, a `RemoteGraph`, an asynchronous
-        client of `langgraph_sdk`.
+        client of `langgraph_sdk`. Or a function that makes the graph of each run, `make_graph(config)`: see `Local`.
+        It is called once when the server starts, without a thread and a user, for the graph's schemas. If it raises
+        then, the first request calls it again, and until then the agent's capabilities are not known.
     `name`: The name that people see; None: the name under which it is served.
     `description`: What it is good for, in a sentence.
     `options`: How its runs are translated. None: the channels of its output schema are visible, and of an error only
@@ -66,7 +69,7 @@ class Agent:
         None: none.
     """
 
-    source: Source
+    source: Source | GraphFunction
     _: KW_ONLY
     name: str | None = None
     description: str | None = None
@@ -79,12 +82,14 @@ class Agent:
     compatible_with: CompatibleWith | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "source", backend_of(self.source, self.retry))
+        given: Any = self.source
+        source = Local(given) if is_function(given) else backend_of(given, self.retry)
+        object.__setattr__(self, "source", source)
         object.__setattr__(self, "shares_threads_with", names_of_agents(self.shares_threads_with))
         object.__setattr__(self, "headers", checked_names(self.headers))
         if self.compatible_with not in (None, *get_args(CompatibleWith)):
             raise ValueError(f"compatible_with: expected 'ag-ui-langgraph' or None, got {self.compatible_with!r}")
-        if self.headers and self.backend.graph is not None:
+        if self.headers and self.backend.is_local:
             raise ValueError("headers: expected none for a graph of this process: they are sent on to a platform")
         if not (isinstance(self.intake, Intake) or callable(self.intake)):
             raise TypeError(f"intake: expected an Intake or what makes one, got {type(self.intake).__name__}")
@@ -94,15 +99,40 @@ class Agent:
     @property
     def backend(self) -> Backend:
         """The source as what has its threads and runs it."""
-        return backend_of(self.source)
+        source: Any = self.source
+        return backend_of(source)
+
+    async def prepare(self, name: str) -> None:
+        """Makes the first graph, where a function makes one for each request. What it raises is logged, because it may
+        need a user; the first request makes the graph then. Raises `ValueError` for an intake that names channels which
+        the graph does not take in, and `TypeError` if it is no graph."""
+        backend = self.backend
+        if not isinstance(backend, Local) or backend.factory is None or backend.is_made:
+            return
+        try:
+            await backend.factory.prepare({}, None, name)
+        except UnusableGraphError:
+            raise
+        except Exception as error:
+            _log.warning(
+                "The graph of agent %r could not be made at the start (%s: %s). The first request makes it, with its "
+                "config and its user; until then the agent's capabilities are not known.",
+                name,
+                type(error).__name__,
+                error,
+            )
+            return
+        if isinstance(self.intake, Intake):
+            backend.check_intake(self.intake, self.options)
+        _warn_of_threads(name, backend.graph, is_shared=backend.outlives_server)
 
     def named(self, name: str, runs: Runs | None = None) -> Agent:
         """The same agent with a source that knows under which name it is served: threads belong to that name. Its
         options are complete, where they depend on a graph of this process, and its runs are in the scope `runs`, where
         it has none of its own."""
         options = self.options
-        if options is None and self.backend.graph is not None:
-            options = options_for(self.backend.graph, error_detail="code")
+        if options is None and (graph := self.backend.template) is not None:
+            options = options_for(graph, error_detail="code")
         source = self.backend.named(name, self.shares_threads_with)
         if runs is not None and isinstance(source, Local):
             source = source.within(runs)
@@ -121,7 +151,7 @@ class Agent:
             intake = await intake
         if self.compatible_with is None:
             return intake
-        return compatible_intake(intake, is_local=self.backend.graph is not None)
+        return compatible_intake(intake, is_local=self.backend.is_local)
 
     async def options_for(self, source: Backend, version: str | None) -> Options:
         """The options for a client of this protocol version. Raises as `Platform.options`."""
@@ -167,7 +197,7 @@ class AgentNames:
         return self.checked(name)
 
 
-Agents = Mapping[str, Agent | Source] | Agent | Source
+Agents = Mapping[str, Agent | Source | GraphFunction] | Agent | Source | GraphFunction
 """Agents by their names in the URL, or a single one."""
 
 
@@ -191,11 +221,13 @@ def agents_of(
             raise TypeError(f"agents: {name!r}: {error}") from None
         agent = replace(agent, compatible_with=agent.compatible_with or compatible_with)
         found[name] = agent = agent.named(name, runs)
-        graph = agent.backend.graph
-        if graph is not None and not has_checkpointer(graph):
-            _log.warning("The graph of agent %r has no checkpointer: its threads are forgotten after each run.", name)
-        elif is_shared and isinstance(getattr(graph, "checkpointer", None), InMemorySaver):
-            _log.warning(
-                "The threads of agent %r are in the memory of this process, and its runs in a shared store.", name
-            )
+        if (graph := agent.backend.template) is not None:
+            _warn_of_threads(name, graph, is_shared=is_shared)
     return found
+
+
+def _warn_of_threads(name: str, graph: Graph, *, is_shared: bool) -> None:
+    if not has_checkpointer(graph):
+        _log.warning("The graph of agent %r has no checkpointer: its threads are forgotten after each run.", name)
+    elif is_shared and isinstance(graph.checkpointer, InMemorySaver):
+        _log.warning("The threads of agent %r are in the memory of this process, and its runs in a shared store.", name)

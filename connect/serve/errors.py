@@ -25,6 +25,7 @@ from ..errors import (
     SHUTDOWN,
     ClockSkewError,
     ConnectionLost,
+    GraphNotMadeError,
     OtherProcessError,
     PlatformError,
     QueueFullError,
@@ -56,6 +57,7 @@ _PASSED_ON = (401, 403, 404, 409, 422)
 """What a platform's refusal is answered with as it is; 400 is 422, and all else is 502."""
 _UNREACHABLE = "The platform could not be reached."
 _UNREADABLE = "The thread could not be read. Retry later."
+_NOT_MADE = "The agent's graph could not be made, and the server's log has the reason. Retry later."
 _INVALID = (
     "The platform refused the run as invalid; the server's log has its reason. "
     "LangGraph's own server takes only UUIDs as thread ids."
@@ -152,6 +154,8 @@ def refusal_of(error: Exception) -> Refusal | None:
             return Refusal(_STATUSES.get(error.code, HTTPStatus.UNPROCESSABLE_ENTITY), error.code, str(error))
         case UnreadableError():
             return _unavailable(error.code, _UNREADABLE)
+        case GraphNotMadeError():
+            return _unavailable(error.code, _NOT_MADE)
         case ConnectionLost():
             return _unavailable(error.code, _UNREACHABLE)
         case StoreUnavailableError() | OtherProcessError() | RunsClosedError():

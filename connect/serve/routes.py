@@ -74,6 +74,7 @@ class AguiRoutes(list[BaseRoute]):
         served = [source.served() for source in service.locals if isinstance(source, Local)]
         with signals, quiet_accepting(), serving(served):
             try:
+                await service.prepare()
                 await service.hold_threads()
                 yield
             finally:

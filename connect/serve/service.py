@@ -115,7 +115,7 @@ class Service:
         self.limits = limits
         self.closing = closing
         self.capacity = Capacity(limits, [agent.backend for agent in agents.values()])
-        self.locals: list[Backend] = [agent.backend for agent in agents.values() if agent.backend.graph is not None]
+        self.locals: list[Backend] = [agent.backend for agent in agents.values() if agent.backend.is_local]
         """The backends whose graphs are in this process."""
         self.bodies = Bodies(limits)
         self.readiness = Readiness({name: agent.backend for name, agent in agents.items()}, limits.ready_timeout)
@@ -297,6 +297,11 @@ class Service:
             label = log_context(name, thread_id, run_id)
             _log.error("authorize returned an invalid filter, and %r is refused: %s (%s).", action, error, label)
             raise forbidden() from None
+
+    async def prepare(self) -> None:
+        """Makes the first graphs of agents whose graphs are made for each request. Raises `ValueError` as `Agent`."""
+        for name, agent in self.agents.items():
+            await agent.prepare(name)
 
     async def hold_threads(self) -> None:
         """Makes this process the one that runs on the threads of its agents. If another process has those of an agent,

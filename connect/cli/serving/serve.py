@@ -354,7 +354,7 @@ async def _options(settings: ServeSettings, source: Source) -> Options | None:
 
 def _check_shown(settings: ServeSettings, found: Sequence[_Found]) -> None:
     """Raises `Misuse` for a channel of `--show` that no graph has. Those of a server's graphs are not known."""
-    graphs = [backend_of(each.source).graph for each in found]
+    graphs = [backend_of(each.source).template for each in found]
     if any(graph is None for graph in graphs):
         return
     known = {name for graph in graphs if graph is not None for name in graph.channels}

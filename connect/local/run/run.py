@@ -62,6 +62,8 @@ Stream = Callable[[Callable[[Any], bool]], AsyncIterator[Any]]
 """Begins a graph's stream. It is given what emits a part that comes beside the stream: False if it is too late."""
 Save = Callable[[Translator], Awaitable[None]]
 """Saves what was emitted of a run that was cancelled; given its translator."""
+Leave = Callable[[BaseException | None], None]
+"""Leaves the graph of a run; given what ended the run, if it did not end well. Never waits and never raises."""
 Release = Callable[["Run", Callable[[], None]], None]
 """Frees the thread of a run, and calls what it is given when that is done."""
 Confirmation = Callable[["Run"], Awaitable[None] | None]
@@ -133,13 +135,24 @@ class Run:
         self._mark = object()
         self._returning: asyncio.Task[None] | None = None
         self._save: Save | None = None
+        self._leave: Leave | None = None
+        self._error: BaseException | None = None
+        """What ended the run, for who leaves its graph."""
         self._timer: asyncio.TimerHandle | None = None
 
-    def begin(self, stream: Stream, number: int, timeout: float | None = None, save: Save | None = None) -> None:
+    def begin(
+        self,
+        stream: Stream,
+        number: int,
+        timeout: float | None = None,
+        save: Save | None = None,
+        leave: Leave | None = None,
+    ) -> None:
         """Begins the run, whose thread is claimed. `stream`: begins the graph's stream. `number`: see `number`.
         `timeout`: seconds after which the run is stopped and fails. `save`: called when it was cancelled and its graph
-        has stopped, before the thread is free."""
-        self._save = save
+        has stopped, before the thread is free. `leave`: called when the graph has stopped, and nothing is saved any
+        more."""
+        self._save, self._leave = save, leave
         self._event_log.run = number
         loop = asyncio.get_running_loop()
         if timeout is not None:
@@ -329,6 +342,8 @@ class Run:
     def _stopped(self, task: asyncio.Task[None]) -> None:
         """The graph's stream has ended. A synchronous function of it may not have."""
         error = None if task.cancelled() else task.exception()
+        if self._leave is not None:
+            self._error = asyncio.CancelledError() if task.cancelled() else error
         if self.ending is None:
             self.ending = Cancelled() if task.cancelled() else Finished() if error is None else Failed(error)
         with ExitStack() as stopped:  # also where the log raises
@@ -365,6 +380,9 @@ class Run:
         self._report.stop()
         if self._timer is not None:
             self._timer.cancel()
+        if self._leave is not None:
+            self._leave(self._error)
+            self._error = None  # it keeps the graph's frames
         try:
             self._release(self, self._released)
         except Exception:

@@ -33,6 +33,7 @@ from ...run_outcome import UNFINISHED, RunOutcome, Subgraph
 from ..checkpointers import Graph, answered, check_saver, has_checkpointer, reading
 from ..checkpoints.clock import newest_id, wait_for_clock
 from ..checkpoints.owners import Owners
+from ..factory import MadeGraph
 from ..index.indexing import Indexing
 from ..index.reading import IndexedAgent
 from ..store.active_run import CANCEL_WAIT, ThreadKey
@@ -124,22 +125,24 @@ class Runs:
         on_cancel: OnCancel = "discard",
         revision: int | None = None,
         newest: str | None = None,
+        made: MadeGraph | None = None,
     ) -> Run:
         """Starts a run that does not depend on its readers; see `start`. `parent_run_id`: as in `RUN_STARTED`.
         `waiting`: the subgraphs in which it continues. `stamp`: the metadata of a thread that it creates; None: the
         agent's. `dispatched_events`, `mark_structured_output`, `on_cancel`: see `Intake`. `revision`: see
         `RunStore.claim`. `newest`: the newest checkpoint of the thread and its subgraphs at this revision (empty: it
-        has none); None: it is read here."""
+        has none); None: it is read here. `made`: the graph of this run alone, which is left when it has stopped;
+        `graph` then stands for all graphs of the agent."""
         if not isinstance(graph, Pregel):
             raise TypeError(f"start: expected a compiled graph, got {type(graph).__name__}")
         check_saver(graph)
         if self._is_closed:
             raise RunsClosedError
-        agent = self.name_of(graph) if agent is None else agent
+        agent, own = self.name_of(graph) if agent is None else agent, graph if made is None else made.graph
         if on_disconnect not in get_args(OnDisconnect):
             raise ValueError(f"on_disconnect: expected 'continue' or 'cancel', got {on_disconnect!r}")
         check_timeout(timeout)
-        configured = run_config(graph, config, run_id)
+        configured = run_config(own, config, run_id)
         thread_id, run_id = configured["configurable"]["thread_id"], configured["configurable"]["run_id"]
         thread = self.store.key(graph, agent, thread_id)
         options = for_version(options or options_for(graph), PROTOCOL_VERSION)
@@ -150,7 +153,7 @@ class Runs:
             agent_of(graph, agent),
             user=identity_of(configured["configurable"].get(USER)),
             has_checkpointer=has_checkpointer(graph),
-            release=partial(self._release, graph, options.messages_key),
+            release=partial(self._release, own, options.messages_key),
             confirmation=partial(self.store.confirmation, thread),
             on_last_reader_left=partial(self.store.last_reader_left, thread) if on_disconnect == "cancel" else None,
             waiting=waiting,
@@ -165,13 +168,15 @@ class Runs:
         def stream(emit: Callable[[Any], bool]) -> AsyncIterator[Any]:
             within = with_marker(configured) if mark_structured_output else configured
             within = with_handler(within, emit, run.label) if dispatched_events else within
-            parts = graph.astream(input, within, context=context, stream_mode=RUN_MODES, subgraphs=True)
+            parts = own.astream(input, within, context=context, stream_mode=RUN_MODES, subgraphs=True)
             return with_dispatched(parts) if dispatched_events else parts
 
         save = None
         if on_cancel == "save":
-            save = partial(save_partial_messages, graph, configured, options.messages_key, run.label)
-        run.begin(stream, number, timeout, save)
+            save = partial(save_partial_messages, own, configured, options.messages_key, run.label)
+        if made is not None:
+            made.is_taken = True
+        run.begin(stream, number, timeout, save, None if made is None else made.leave)
         return run
 
     async def _claim(self, graph: Graph, run: Run, revision: int | None, newest: str | None) -> int:
@@ -300,7 +305,7 @@ class Runs:
 
     def name_of(self, graph: Graph) -> str | None:
         """The name under which an app serves a graph with these runs; None if none does, or several names are its."""
-        names = {each.name for each in _served() if each.graph is graph and each.runs is self}
+        names = {each.name for each in _served() if each.graph() is graph and each.runs is self}
         return names.pop() if len(names) == 1 else None
 
     async def aclose(self) -> None:
@@ -334,10 +339,11 @@ class Runs:
 
 
 class Served(NamedTuple):
-    """A graph that an app serves under a name, with its runs."""
+    """A graph that an app serves under a name, with its runs. `graph`: None, as long as a function that makes graphs
+    has made none."""
 
     name: str
-    graph: Graph
+    graph: Callable[[], Graph | None]
     runs: Runs
 
 
@@ -368,8 +374,12 @@ def runs_of(graph: Graph, agent: str | None) -> Runs:
     name with the same checkpointer (a graph may be built for each request); or else the event loop's. Of several apps,
     those of the first. Raises `RuntimeError` outside of an event loop."""
     served, saver = _served(), graph.checkpointer
-    by_graph = (each.runs for each in served if each.graph is graph and agent in (None, each.name))
-    by_name = (each.runs for each in served if each.name == agent and each.graph.checkpointer is saver)
+    by_graph = (each.runs for each in served if each.graph() is graph and agent in (None, each.name))
+    by_name = (
+        each.runs
+        for each in served
+        if each.name == agent and (known := each.graph()) is not None and known.checkpointer is saver
+    )
     return next(chain(by_graph, by_name), None) or default_runs()
 
 

@@ -55,8 +55,8 @@ def described(name: str, agent: Agent, *, has_sockets: bool = False) -> dict[str
 
 def keeps_changes(agent: Agent) -> bool:
     """Whether a thread of the agent can be renamed and archived: a platform keeps that, and a graph's store."""
-    graph = agent.backend.graph
-    return graph is None or isinstance(graph.store, BaseStore)
+    graph = agent.backend.template
+    return not agent.backend.is_local or (graph is not None and isinstance(graph.store, BaseStore))
 
 
 def capabilities(agent: Agent, *, has_sockets: bool = False) -> dict[str, Any]:
@@ -64,9 +64,9 @@ def capabilities(agent: Agent, *, has_sockets: bool = False) -> dict[str, Any]:
     declared = agent.capabilities
     if declared is None:
         options = agent.adjusted(agent.options or Options())
-        graph = agent.backend.graph
-        seen = _of_any(options, keeps=graph is None or has_checkpointer(graph))
-        seen["transport"] |= {"websocket": has_sockets, "resumable": graph is not None}
+        graph, is_local = agent.backend.template, agent.backend.is_local
+        seen = _of_any(options, keeps=not is_local or (graph is not None and has_checkpointer(graph)))
+        seen["transport"] |= {"websocket": has_sockets, "resumable": is_local}
         if graph is not None:
             _add(seen, graph, options)
         declared = AgentCapabilities.model_validate(seen)

@@ -1,0 +1,307 @@
+"""Graphs that are made for each request: `GraphFactory` calls the function that makes them, and `MadeGraph` is one of
+them, which is left when its run has ended.
+
+A function is called as LangGraph's server calls the functions of a `langgraph.json`
+(https://docs.langchain.com/langsmith/graph-rebuild). It may be synchronous or asynchronous, or return a synchronous or
+an asynchronous context manager. It takes what it names:
+
+| parameter | gets |
+|---|---|
+| one annotated with `ServerRuntime` (`langgraph_sdk.runtime`) | the user, the store, the context, and what for |
+| `user` | the user, as `authenticate` returned it; None without one |
+| any other, if there is one | the config, with the thread's id and the user in `configurable` |
+
+It never gets the HTTP request: another process has to be able to call it.
+
+One checkpointer and one store belong to an agent, whatever graph is made: those of the first graph, which is given
+those of the agent where it has none. Every later graph gets these.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from contextvars import Context, copy_context
+from typing import Any, Final, Literal
+
+from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.config import ensure_config
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph.state import StateGraph
+from langgraph.pregel import Pregel
+from langgraph.store.base import BaseStore
+
+from ...translator import Options
+from ..access import USER
+from ..default_options import options_for
+from .checkpointers import Graph, check_saver, with_threads
+
+GraphFunction = Callable[..., Any]
+"""A function that makes a graph; see the module `local.factory`."""
+
+Purpose = Literal["threads.create_run", "threads.read", "assistants.read"]
+"""What a graph is made for, in the words of LangGraph's server: to run it, to read a thread with it, or for its
+schemas."""
+
+_Kind = Literal["config", "user", "runtime"]
+
+_IS_RUN: Final = "__is_for_execution__"
+"""The key of `configurable` by which LangGraph's server says whether the graph is going to be run."""
+_LEAVE_WITHIN: Final = 5.0
+"""Seconds that context managers have at the end of a server."""
+
+_UNNAMED: Final = "LangGraph"
+"""The name of a graph that was given none."""
+
+_log = logging.getLogger(__name__)
+
+
+class UnusableGraphError(TypeError):
+    """A function returned something other than a graph that can be run."""
+
+
+class MadeGraph:
+    """A graph that was made for one request. `left`: what its context manager waits for; None: it has none."""
+
+    def __init__(self, graph: Graph, left: asyncio.Future[BaseException | None] | None = None) -> None:
+        self.graph = graph
+        self.is_taken = False
+        """Whether a run has it, which leaves it."""
+        self._left = left
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it has a context manager that was not left."""
+        return self._left is not None and not self._left.done()
+
+    def leave(self, error: BaseException | None = None) -> None:
+        """Leaves the context manager, which is done in the background; does nothing the second time. `error`: what
+        ended the run. The context manager gets it as if it were around the run."""
+        if self._left is not None and not self._left.done():
+            self._left.set_result(error)
+
+
+class GraphFactory:
+    """The function of one agent, and what all of its graphs have in common.
+
+    `checkpointer`, `store`: for graphs that have none. `agent`: the name of graphs that have none. Raises `TypeError` for what is no such function.
+    """
+
+    def __init__(
+        self,
+        function: GraphFunction,
+        checkpointer: BaseCheckpointSaver[Any] | None = None,
+        store: BaseStore | None = None,
+        agent: str | None = None,
+    ) -> None:
+        self.name = str(getattr(function, "__name__", None) or type(function).__name__)
+        self.template: Graph | None = None
+        """The first graph, by which schemas, options and channels are known. None: no graph was made yet."""
+        self._function = function
+        self._signature, self._kinds = _parameters_of(function, self.name)
+        self._checkpointer, self._store, self._agent = checkpointer, store, agent
+        self._options: Options | None = None
+        self._held: MadeGraph | None = None
+        """The first graph, if the checkpointer or the store of the agent is open as long as its context manager."""
+        self._open: set[asyncio.Task[None]] = set()
+
+    @property
+    def options(self) -> Options:
+        """The options that show the output schema of the first graph; without one, the conversation alone."""
+        if self.template is None:
+            return Options(state_include=frozenset())
+        if self._options is None:
+            self._options = options_for(self.template)
+        return self._options
+
+    async def prepare(self, config: Mapping[str, Any], user: Any, label: str) -> None:
+        """Makes the first graph, if none was made. Raises what the function raises. `label`: for the log."""
+        known = self.template
+        if known is not None:
+            return
+        made = await self.make("assistants.read", config, user, label)
+        known = self.template
+        if known is not None:  # another request was faster
+            made.leave()
+            return
+        self.template, self._options = made.graph, None
+        if made.is_open and (self._checkpointer, self._store) != (made.graph.checkpointer, made.graph.store):
+            self._held = made
+        else:
+            made.leave()
+
+    async def read(self, config: Mapping[str, Any], user: Any, label: str) -> Graph:
+        """A graph to read a thread with. Its context manager is left at once: no node of it runs. Raises what the
+        function raises."""
+        made = await self.make("threads.read", config, user, label)
+        made.leave()
+        return made.graph
+
+    async def make(
+        self, purpose: Purpose, config: Mapping[str, Any], user: Any, label: str, context: Any = None
+    ) -> MadeGraph:
+        """A graph for one request, which the caller leaves. Raises what the function raises, and `TypeError` for what
+        is no graph. `context`: the runtime context of its run. `label`: for the log."""
+        called = self._called(purpose, config, user, context)
+        if hasattr(called, "__aenter__") or hasattr(called, "__enter__"):
+            return await self._entered(called, label)
+        return MadeGraph(self._completed(await called if inspect.isawaitable(called) else called))
+
+    async def aclose(self) -> None:
+        """Waits a little for the context managers of runs that have ended; those that do not end are cancelled."""
+        if self._held is not None:
+            self._held.leave()
+            self._held = self.template = None
+        here = asyncio.get_running_loop()
+        leaving = [task for task in self._open if task.get_loop() is here]
+        if leaving:
+            _, late = await asyncio.wait(leaving, timeout=_LEAVE_WITHIN)
+            for task in late:
+                _log.error("A context manager of %s does not end, and is cancelled.", self.name)
+                task.cancel()
+
+    def _called(self, purpose: Purpose, config: Mapping[str, Any], user: Any, context: Any) -> Any:
+        configured: RunnableConfig = ensure_config(RunnableConfig(**config))  # type: ignore[typeddict-item]
+        is_run = purpose == "threads.create_run"
+        configured["configurable"] = {**configured.get("configurable", {}), _IS_RUN: is_run}
+        values: dict[_Kind, Callable[[], Any]] = {
+            "config": lambda: configured,
+            "user": lambda: user,
+            "runtime": lambda: self._runtime(purpose, configured["configurable"].get(USER), context),
+        }
+        bound = self._signature.bind_partial()
+        bound.arguments.update({name: values[kind]() for name, kind in self._kinds.items()})
+        return self._function(*bound.args, **bound.kwargs)
+
+    def _runtime(self, purpose: Purpose, user: Any, context: Any) -> Any:
+        """The `ServerRuntime` as LangGraph's server makes it, whose two classes have no public names."""
+        from langgraph_sdk import runtime  # older versions of it have none, and then no function asks for one
+
+        store: Any = self._store if self.template is None else self.template.store
+        if purpose == "threads.create_run":
+            return runtime._ExecutionRuntime(access_context=purpose, user=user, store=store, context=context)
+        return runtime._ReadRuntime(access_context=purpose, user=user, store=store)
+
+    def _completed(self, found: Any) -> Graph:
+        """The graph, with the agent's checkpointer and store."""
+        graph = found.compile() if isinstance(found, StateGraph) else found
+        if not isinstance(graph, Pregel):
+            raise UnusableGraphError(f"{self.name} returned {type(graph).__name__}: expected a graph")
+        if self._agent is not None and graph.name == _UNNAMED:
+            graph = graph.copy(update={"name": self._agent})
+        if self.template is None:
+            try:
+                check_saver(graph)
+            except TypeError as error:
+                raise UnusableGraphError(str(error)) from None
+            return with_threads(graph, self._checkpointer, self._store)
+        ours = {"checkpointer": self.template.checkpointer, "store": self.template.store}
+        return graph if all(getattr(graph, name) is each for name, each in ours.items()) else graph.copy(update=ours)
+
+    async def _entered(self, manager: Any, label: str) -> MadeGraph:
+        """The graph of a context manager. A task of its own enters it and leaves it: what is in it may be left only in
+        the task that has entered it, and it outlives the request."""
+        loop, context = asyncio.get_running_loop(), copy_context()
+        entered: asyncio.Future[Any] = loop.create_future()
+        left: asyncio.Future[BaseException | None] = loop.create_future()
+        task = loop.create_task(_hold(manager, entered, left, label), name=f"graph of {self.name}", context=context)
+        self._open.add(task)
+        task.add_done_callback(self._open.discard)
+        try:
+            found = await entered
+        except asyncio.CancelledError:
+            task.cancel()
+            raise
+        _set_variables(context)
+        try:
+            return MadeGraph(self._completed(found), left)
+        except BaseException as error:
+            left.set_result(error)
+            raise
+
+
+def is_function(value: object) -> bool:
+    """Whether a value may be a function that makes graphs: it can be called, and is no graph, model or tool. A class
+    may be, if its objects are context managers."""
+    if not callable(value) or isinstance(value, Runnable):
+        return False
+    return not isinstance(value, type) or hasattr(value, "__aenter__") or hasattr(value, "__enter__")
+
+
+def _parameters_of(function: GraphFunction, name: str) -> tuple[inspect.Signature, dict[str, _Kind]]:
+    """The signature of a function, and what each of its parameters gets. Raises `TypeError`."""
+    if inspect.isasyncgenfunction(function) or inspect.isgeneratorfunction(function):
+        kind = "asynccontextmanager" if inspect.isasyncgenfunction(function) else "contextmanager"
+        raise TypeError(f"{name} yields its graph: expected @{kind} (of contextlib) above it")
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        raise TypeError(f"expected a function that makes a graph, got {name}") from None
+    kinds: dict[str, _Kind] = {}
+    others = []
+    for each in signature.parameters.values():
+        if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD):
+            continue
+        if "ServerRuntime" in str(each.annotation):
+            kinds[each.name] = "runtime"
+        elif each.name == "user":
+            kinds[each.name] = "user"
+        else:
+            others.append(each)
+    required = [each for each in others if each.default is each.empty]
+    if len(required) > 1:
+        takes = ", ".join(each.name for each in required)
+        raise TypeError(f"{name} takes {takes}: expected a config, a user and a ServerRuntime at most")
+    chosen = required or (others if len(others) == 1 else [each for each in others if each.name == "config"])
+    return signature, {**kinds, **dict.fromkeys((each.name for each in chosen), "config")}
+
+
+async def _hold(
+    manager: Any, entered: asyncio.Future[Any], left: asyncio.Future[BaseException | None], label: str
+) -> None:
+    """Enters a context manager, and leaves it when `left` is done."""
+    error: BaseException | None = None
+    try:
+        async with _asynchronous(manager) as found:
+            if entered.done():  # the request was cancelled
+                return
+            entered.set_result(found)
+            error = await left
+            if error is not None:
+                raise error
+    except BaseException as raised:
+        if not entered.done() and not isinstance(raised, asyncio.CancelledError):
+            entered.set_exception(raised)
+        elif isinstance(raised, asyncio.CancelledError) and raised is not error:
+            entered.cancel()
+            raise
+        elif error is None or not _is_only(raised, error):
+            _log.error("Leaving the context manager of a graph raised (%s).", label, exc_info=raised)
+
+
+@asynccontextmanager
+async def _asynchronous(manager: Any) -> AsyncIterator[Any]:
+    if hasattr(manager, "__aenter__"):
+        async with manager as found:
+            yield found
+    else:
+        with manager as found:
+            yield found
+
+
+def _is_only(raised: BaseException, error: BaseException) -> bool:
+    """Whether what was raised is this error, perhaps in a group, as a task group raises it."""
+    if isinstance(raised, BaseExceptionGroup):
+        return all(_is_only(each, error) for each in raised.exceptions)
+    return raised is error
+
+
+def _set_variables(context: Context) -> None:
+    """Sets the context variables that a context manager has set: the nodes of its graph see them, as they do where it
+    is around the run."""
+    for variable, value in context.items():
+        if variable.get(None) is not value:
+            variable.set(value)
