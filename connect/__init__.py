@@ -47,6 +47,7 @@ from .default_options import options_for
 from .errors import (
     ClockSkewError,
     ConnectionLost,
+    GraphNotMadeError,
     InvalidIdError,
     InvalidInputError,
     InvalidRunIdError,
@@ -82,6 +83,7 @@ __all__ = [
     "Checkpoint",
     "ClockSkewError",
     "ConnectionLost",
+    "GraphNotMadeError",
     "Intake",
     "InvalidIdError",
     "InvalidInputError",

@@ -98,7 +98,8 @@ class SilentError(Exception):
 @contextmanager
 def reading(label: str) -> Iterator[None]:
     """Logs what a checkpointer raises in the block, and raises it as `UnreadableError`; errors of the run store, of the
-    process lock and of a function that makes the graph pass. `label`: the agent, the thread and the run, for the log."""
+    process lock and of a function that makes the graph pass. `label`: the agent, the thread and the run, for the
+    log."""
     try:
         yield
     except (StoreUnavailableError, OtherProcessError, GraphNotMadeError):

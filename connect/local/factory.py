@@ -87,7 +87,8 @@ class MadeGraph:
 class GraphFactory:
     """The function of one agent, and what all of its graphs have in common.
 
-    `checkpointer`, `store`: for graphs that have none. `agent`: the name of graphs that have none. Raises `TypeError` for what is no such function.
+    `checkpointer`, `store`: for graphs that have none. `agent`: the name of graphs that have none. Raises `TypeError`
+    for what is no such function.
     """
 
     def __init__(

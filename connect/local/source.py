@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any, Self
 from weakref import WeakKeyDictionary
 
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import StateGraph
 from langgraph.pregel import Pregel
 from langgraph.store.base import BaseStore

@@ -93,7 +93,7 @@ async def test_each_user_gets_a_graph_of_their_own() -> None:
             assert said_in(events) == f"I am {user}'s"
             assert [each["toolCallName"] for each in events if each["type"] == "TOOL_CALL_START"] == tools
             again = await posted_events(client, "/a/connect", posted(user, run_id="c"), user)
-            assert said_in(again) == f"I am {user}'s"
+            assert said_in(again) == f"hiI am {user}'s"
     at_start, *of_requests = given
     assert at_start == (None, {"__is_for_execution__": False})
     purposes = [(user, each["__is_for_execution__"]) for user, each in of_requests]
@@ -364,7 +364,7 @@ async def test_all_graphs_have_the_checkpointer_and_the_store_of_the_first() -> 
         await posted_events(client, "/a", posted("t", "hi"))
         await posted_events(client, "/a", posted("t", "hi", "and?", run_id="run-2"))
         events = await posted_events(client, "/a/connect", posted("t", run_id="c"))
-        assert said_in(events) == "Well.Well."
+        assert said_in(events) == "hiWell.and?Well."
     assert all(each.checkpointer is None for each in made)
 
 
