@@ -17,6 +17,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.connect import start
+from langgraph_agui.connect.testing import ScriptedChatModel
 from langgraph_agui.translator import PLATFORM_STREAM_MODES, ClientView, encode
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
@@ -303,6 +304,25 @@ async def test_an_app_with_the_inspector_shows_data_to_known_users_alone(convers
         statuses = [(await client.get(path)).status_code for path in ("/", "/info")]
         known = await client.get("/threads", headers={"user": "ann"})
     assert (statuses, known.status_code) == ([200, 401], 200)
+
+
+async def test_a_graph_for_each_run_has_the_tools_of_its_user() -> None:
+    users = []
+
+    @asynccontextmanager
+    async def tools_of(user: Any) -> AsyncIterator[list[Any]]:
+        users.append(user)
+        yield []
+
+    def current_user(request: Any) -> str:
+        return str(request.headers["x-user"])
+
+    model = ScriptedChatModel(turns=["Hello."])
+    app = block("served_for_each").served_for_each(InMemorySaver(), model, tools_of, current_user)
+    async with served(app) as server, server.client() as client:
+        answer = await client.post("/assistant", json=WIRE | {"messages": [QUESTION]}, headers={"x-user": "ada"})
+        assert "Hello" in answer.text
+    assert users == [None, "ada"]
 
 
 def test_each_block_of_python_is_run_by_a_test() -> None:

@@ -296,7 +296,7 @@ async def test_a_function_that_needs_a_user_does_not_stop_the_server(caplog: pyt
     class Stated(MessagesState):
         town: str
 
-    def make_graph(runtime: ServerRuntime) -> Graph:
+    def make_graph(runtime: "ServerRuntime[None]") -> Graph:
         user: Any = runtime.ensure_user()
         node = lambda state: {"messages": [("ai", user["identity"])], "town": "Lisbon"}  # noqa: E731
         graph: Graph = StateGraph(Stated).add_node("node", node).add_edge(START, "node").compile()
