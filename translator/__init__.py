@@ -2,7 +2,7 @@
 
 - `translate`, `translate_sse`: take an asynchronous stream of parts, and yield models or SSE frames. Most applications
   need nothing else.
-- `Translator`: the state machine inside these functions. It takes one part at a time. An `Ending` describes how a run
+- `Translator`: the state machine behind these functions. It takes one part at a time. An `Ending` describes how a run
   ended. `Options` determines what is emitted, and how.
 - `ClientView`: a client's messages and state after it has received a series of events. `OpenItems`: the items that a
   stream has opened and not yet closed.

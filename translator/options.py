@@ -91,7 +91,7 @@ class Options:
         metadata contains the full size. None means that there is no limit.
     `tool_progress`: Whether the progress that a tool reports is emitted, as a `tool_progress` activity for the tool
         call.
-    `plan`: The state channel that contains the agent's plan, such as `todos`. The plan is also emitted as a `plan`
+    `plan`: The state channel, such as `todos`, that contains the agent's plan. The plan is also emitted as a `plan`
         activity. None means that there is no such channel.
     `error_activity`: Whether a failed run leaves a `run_error` activity in the conversation, in addition to
         `RUN_ERROR`.

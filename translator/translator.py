@@ -219,7 +219,8 @@ class Translator:
     def finish(self, ending: Ending | BaseException | None = None) -> list[Event]:
         """Ends the run, and returns the events that close the open items, followed by the terminal event.
 
-        `ending`: how the run ended; an exception means `Failed`. With None, the stream decides:
+        `ending`: how the run ended; an exception means `Failed`. If it is None, the outcome is taken from the
+        stream:
 
         - If the stream contained an `error` part, the run has failed.
         - The run of a local graph has stopped at the interrupts that the stream contained. If the stream contained

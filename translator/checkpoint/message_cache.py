@@ -4,9 +4,9 @@ This module emits no events, and does not know which messages the client has.
 
 Rules:
 
-1. Each read examines every message, because a node may edit a message in place. The values contain such an edit at
-   once. The checkpoint may not contain it before the next write to the channel, because a checkpointer only has to
-   store channels that have a new version
+1. Each read examines every message, because a node may edit a message in place. The next values contain such an edit,
+   but the checkpoint may not contain it until the next write to the channel, because a checkpointer only has to store
+   channels that have a new version
    (https://github.com/langchain-ai/langgraph/blob/main/libs/checkpoint/langgraph/checkpoint/base/__init__.py).
 2. A message has changed if the JSON of its fields has changed. The cache stores only a hash of that JSON.
 3. A message is identified by its id, or by its position if it has no id. Usually the earlier messages are unchanged,

@@ -28,10 +28,9 @@ Rules:
    in a subgraph, the result is taken from the subgraph's values, which arrive long before the root graph's values
    contain the result.
 4. No message is emitted twice. If a complete message of the root graph contains a tool call whose id the client already
-   knows, the message is not emitted while it is streaming, because the client would append the arguments to the
-   existing tool call
-   (https://github.com/ag-ui-protocol/ag-ui/blob/main/sdks/typescript/packages/client/src/apply/default.ts). The next
-   comparison with the stored messages adds the message.
+   knows, the message is not emitted when it arrives, because the client would append the arguments to the existing
+   tool call (https://github.com/ag-ui-protocol/ag-ui/blob/main/sdks/typescript/packages/client/src/apply/default.ts).
+   The next comparison with the stored messages adds it.
 5. If a checkpoint that was read during the stream contains a complete message, no more chunks of that message are
    emitted. If a stored message contains a tool call that has been emitted, it counts as the stored form of the streamed
    message with that tool call, even if its id or text differs. The reason is that a node may rename, edit or merge

@@ -20,10 +20,10 @@ Rules:
    for approval of actions, `langgraph:breakpoint` for a breakpoint, and `input_required` for any other question. It is
    never `tool_call`, because clients would then write the answer into the chat as the tool's result. If exactly one
    open tool call matches the action that the value asks for, `toolCallId` is the id of that tool call. If not, it is
-   the id of the tool call whose tool raised the interrupt (`tool_tasks.py`, rule 3). If that tool was called inside
-   other tools, it is the innermost of these tool calls that is in the thread's own messages. For example, an interrupt
-   from a subagent gets the id of the tool call that started the subagent, because a client that connects later does not
-   get the subagent's messages. For `responseSchema`, LangGraph's `response_schema` is preferred even to a schema in the
+   the id of the tool call whose tool raised the interrupt (`tool_tasks.py`, rule 3). If that tool call is nested inside
+   other tool calls, `toolCallId` is the id of the innermost tool call that appears in the thread's own messages. For
+   example, an interrupt from a subagent gets the id of the tool call that started the subagent, because a client that
+   connects later does not get the subagent's messages. For `responseSchema`, LangGraph's `response_schema` is preferred even to a schema in the
    value. If there is neither, it is the schema for an approval (`approvals.py`).
 5. The older custom event, `on_interrupt`, has a string as its value, as `ag-ui-langgraph` sends it
    (https://github.com/ag-ui-protocol/ag-ui/blob/main/integrations/langgraph/python/ag_ui_langgraph/agent.py). Clients
@@ -33,8 +33,8 @@ Rules:
    not always show the subagent. But a stream and a checkpoint both contain the open tool calls in the main agent's
    messages, the values of the interrupts, and their ids. These three determine the order. The tool that raised an
    interrupt does not count, because only the `tasks` mode shows it. The tool calls in a subagent's messages do not
-   count, because a checkpoint may not contain these messages. If messages are not attributed to subagents, the tool
-   calls that a subagent's interrupts name do not count either.
+   count, because a checkpoint may not contain these messages. If messages are not attributed to subagents, tool calls
+   named in a subagent's interrupts do not count either.
 """
 
 from __future__ import annotations
