@@ -42,9 +42,10 @@ data. Only patch paths avoid it.
 
 Most values are converted by orjson in C, which calls `_converted` for types that it does not know. orjson refuses some
 values because of their keys, large integers, surrogates, cycles or depth. Such a value is converted member by member in
-Python instead, which calls `_converted` for the same types. This path is slower but gives the same JSON. An `orjson.Fragment` is not checked, and
-neither is an object with infinitely many members. Wherever possible, the class of a value is examined and not the
-instance, because some instances, such as proxies and mocks, have an attribute for any name.
+Python instead, which calls `_converted` for the same types. This path is slower but gives the same JSON. An
+`orjson.Fragment` is not checked, and neither is an object with infinitely many members. Wherever possible, the class of
+a value is examined and not the instance, because some instances, such as proxies and mocks, have an attribute for any
+name.
 """
 
 from __future__ import annotations

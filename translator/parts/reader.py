@@ -6,8 +6,8 @@ Shapes, as measured on langgraph 1.0 to 1.2 and langgraph-sdk 0.3 to 0.4:
 ==============================================  ========================================================================
 `(mode, data)`                                  a local `astream(stream_mode=[...])`
 `(ns, mode, data)`                              the same with `subgraphs=True`, also of a `RemoteGraph`
-`{"type": mode, "ns": (...), "data": data}`     a local `astream(version="v2")`, a `RemoteGraph`, and the SDK, where `ns`
-                                                is a list; a part of the mode `values` also has the key `interrupts`
+`{"type": mode, "ns": (...), "data": data}`     a local `astream(version="v2")`, a `RemoteGraph`, and the SDK, where
+                                                `ns` is a list; `values` parts also have the key `interrupts`
 `StreamPart(event, data, id)`                   the SDK and `RemoteGraph`; the event is `mode` or `mode|ns|ns`
 lists, `{"event", "data", "id"}`, `{"ns",       JSON recordings of the shapes above
 "mode", "data", "id"}`

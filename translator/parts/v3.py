@@ -1,6 +1,6 @@
 """Converts the events of LangChain's protocol v3 to parts. If LangChain's `useStream` has started a run, the run's
-stream contains these events under the names of the modes. A reader that joins such a run through the older API gets these
-events too.
+stream contains these events under the names of the modes. A reader that joins such a run through the older API gets
+these events too.
 
     {"type": "event", "method": "messages", "params": {"namespace": [...], "data": {...}, "interrupts": [...]}}
 

@@ -23,8 +23,8 @@ Rules:
    the id of the tool call whose tool raised the interrupt (`tool_tasks.py`, rule 3). If that tool call is nested inside
    other tool calls, `toolCallId` is the id of the innermost tool call that appears in the thread's own messages. For
    example, an interrupt from a subagent gets the id of the tool call that started the subagent, because a client that
-   connects later does not get the subagent's messages. For `responseSchema`, LangGraph's `response_schema` is preferred even to a schema in the
-   value. If there is neither, it is the schema for an approval (`approvals.py`).
+   connects later does not get the subagent's messages. For `responseSchema`, LangGraph's `response_schema` is preferred
+   even to a schema in the value. If there is neither, it is the schema for an approval (`approvals.py`).
 5. The older custom event, `on_interrupt`, has a string as its value, as `ag-ui-langgraph` sends it
    (https://github.com/ag-ui-protocol/ag-ui/blob/main/integrations/langgraph/python/ag_ui_langgraph/agent.py). Clients
    parse this string as JSON. If it is not JSON, they use the string unchanged.
