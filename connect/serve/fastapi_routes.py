@@ -5,12 +5,14 @@ The app that is given adds them, so FastAPI itself is not imported here, but for
 
 from __future__ import annotations
 
+import inspect
 import logging
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from enum import Enum
 from inspect import Parameter, Signature
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, get_origin
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from fastapi.params import Depends
 
 _PARAMETER: Final = re.compile(r"{(\w+)(?::\w+)?}")
+_TAGS: Final[list[str | Enum]] = ["AG-UI"]
 _FOUND: Final = "found_user"
 _USER: Final = "langgraph_agui.user"
 """Where a request's scope has the user that a dependency gave."""
@@ -65,10 +68,10 @@ def add_agui_routes(
         add_agui_routes(app, {"planner": graph}, authenticate=Depends(current_user))
 
     `authenticate`: gives the user of a request: a function, as for `agui_app`, or a dependency that returns the user,
-    `Depends(current_user)`. `dependencies`: run for each request before its body is read, and may refuse it by raising
-    `HTTPException`. What they keep as `request.state.user` is the user that `authorize` gets; what they return is not,
-    since it may be a key. `/health`, `/ready` and the files of the inspector have neither, so that a load balancer can
-    ask, and a browser can load the page.
+    `Depends(current_user)` or `Annotated[User, Depends(current_user)]`. `dependencies`: run for each request before its
+    body is read, and may refuse it by raising `HTTPException`. What they keep as `request.state.user` is the user that
+    `authorize` gets; what they return is not, since it may be a key. `/health`, `/ready` and the files of the inspector
+    have neither, so that a load balancer can ask, and a browser can load the page.
 
     `websocket`: whether there are WebSockets; None: if there is `authenticate`, which decides on them too. The
     handshake of a socket passes all dependencies that the app's requests pass: these, those of the router and the app,
@@ -79,7 +82,8 @@ def add_agui_routes(
     In an app whose lifespan has begun that is too late: enter the `lifespan` of what is returned there, with
     `async with add_agui_routes(app, ...).lifespan(app): yield`.
 
-    Raises `TypeError` for what is no FastAPI app or router, and as `agui_routes`.
+    Raises `TypeError` for an app that is not FastAPI's, and for a dependency that is written without `Depends`; and as
+    `agui_routes`.
     """
     given: Any = app
     router: APIRouter = getattr(given, "router", given)
@@ -88,9 +92,8 @@ def add_agui_routes(
         raise TypeError(
             f"app: expected a FastAPI app or an APIRouter, got {kind}; for Starlette there is agui_routes()"
         )
-    from fastapi.params import Depends
-
-    user = authenticate if isinstance(authenticate, Depends) else None
+    _check_dependencies(dependencies)
+    user = _dependency(authenticate)
     passes = _Passes(dependencies, user, authorizes=authorize is not None)
     made = agui_routes(
         agents,
@@ -119,11 +122,45 @@ def add_agui_routes(
     return made
 
 
-class _Passes:
-    """What a request passes before its body is read. `dependencies`: they may refuse it. `user`: the dependency that
-    returns its user; None: `user_of` finds the user, if there is one. `authorizes`: whether the app has `authorize`."""
+def _dependency(authenticate: Any) -> Parameter | None:
+    """The parameter for which FastAPI calls the dependency that `authenticate` is; None for a function of a request.
+    Raises `TypeError` for a function that only FastAPI can call: any request would be refused, or let in."""
+    from fastapi.params import Body, Depends, Param
 
-    def __init__(self, dependencies: Sequence[Depends], user: Depends | None, *, authorizes: bool) -> None:
+    if isinstance(authenticate, Depends):
+        return Parameter(_FOUND, Parameter.KEYWORD_ONLY, annotation=Any, default=authenticate)
+    if get_origin(getattr(authenticate, "__value__", authenticate)) is Annotated:
+        return Parameter(_FOUND, Parameter.KEYWORD_ONLY, annotation=authenticate)
+    try:
+        parameters = inspect.signature(authenticate, eval_str=True).parameters.values()
+    except (TypeError, ValueError, NameError):
+        return None
+    marks = [mark for each in parameters for mark in (each.default, *getattr(each.annotation, "__metadata__", ()))]
+    if any(isinstance(mark, Depends | Param | Body) for mark in marks):
+        name = getattr(authenticate, "__name__", type(authenticate).__name__)
+        raise TypeError(
+            f"authenticate: {name} has parameters that FastAPI fills in, so write authenticate=Depends({name})"
+        )
+    return None
+
+
+def _check_dependencies(dependencies: Sequence[Any]) -> None:
+    """Raises `TypeError` for what FastAPI would take for a parameter of the query, and never call."""
+    from fastapi.params import Depends
+
+    for each in dependencies:
+        if not isinstance(each, Depends):
+            name = getattr(each, "__name__", None)
+            written = f"Depends({name})" if name else "Depends(...)"
+            raise TypeError(f"dependencies: expected {written}, got {name or type(each).__name__} without Depends")
+
+
+class _Passes:
+    """What a request passes before its body is read. `dependencies`: they may refuse it. `user`: the parameter
+    that the dependency which returns its user fills in; None: `user_of` finds the user, if there is one. `authorizes`:
+    whether the app has `authorize`."""
+
+    def __init__(self, dependencies: Sequence[Depends], user: Parameter | None, *, authorizes: bool) -> None:
         self._dependencies = {f"passed_{number}": each for number, each in enumerate(dependencies)}
         self._user = user
         self._authorizes = authorizes
@@ -146,8 +183,6 @@ class _Passes:
         from fastapi import Query
 
         passed: dict[str, Any] = {} if is_open else dict(self._dependencies)
-        if self._user is not None and not is_open:
-            passed[_FOUND] = self._user
         parameters = [Parameter("request", Parameter.POSITIONAL_OR_KEYWORD, annotation=Request)]
         parameters += [Parameter(name, Parameter.KEYWORD_ONLY, annotation=str) for name in _PARAMETER.findall(path)]
         for name, schema in (query or {}).items():
@@ -155,7 +190,8 @@ class _Passes:
         parameters += [
             Parameter(name, Parameter.KEYWORD_ONLY, annotation=Any, default=each) for name, each in passed.items()
         ]
-        endpoint.__name__ = answer.__name__
+        if self._user is not None and not is_open:
+            parameters.append(self._user)
         endpoint.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
         return endpoint
 
@@ -195,9 +231,10 @@ def _add(router: APIRouter, route: Any, passes: _Passes, path: str) -> None:
             response_model=None,
             include_in_schema=method != "HEAD" and not route.path.endswith("/") and summary != "",
             response_class=Response,
+            name=_name(router, method, route.path),
             summary=summary,
             description=f"{summary}.",  # without one, FastAPI takes a docstring that is not of it
-            tags=["AG-UI"],
+            tags=_TAGS,
             **described(method, below),
         )
 
@@ -216,8 +253,16 @@ def _add_socket(router: APIRouter, route: WebSocketRoute, passes: _Passes) -> No
         passes.endpoint(opened, route.path),
         response_model=None,
         include_in_schema=False,
+        name=_name(router, "ws", route.path),
+        tags=_TAGS,
         route_class_override=SocketRoute.based_on(router.route_class),
     )
+
+
+def _name(router: APIRouter, method: str, path: str) -> str:
+    """The name of a route, which no other route has: an app may make its operation ids of names and tags
+    (https://fastapi.tiangolo.com/advanced/generate-clients/)."""
+    return method.lower() + re.sub(r"\W", "_", f"{router.prefix}{path}".replace(":path}", "}"))
 
 
 def _enter(router: APIRouter, made: AguiRoutes) -> None:

@@ -10,7 +10,7 @@ import logging
 import os
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager, nullcontext
-from typing import Any
+from typing import Annotated, Any, get_origin
 
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
@@ -137,6 +137,12 @@ def agui_routes(
     for name, given in (("grace", grace), ("drain", drain)):
         if not given >= 0:
             raise ValueError(f"{name}: expected 0 seconds or more, got {given!r}")
+    for name, hook in (("authenticate", authenticate), ("authorize", authorize)):
+        if hook is not None and (not callable(hook) or get_origin(hook) is Annotated):
+            raise TypeError(
+                f"{name}: expected a function, got {hook!r}; add_agui_routes() of a FastAPI app takes Depends(...) as "
+                "authenticate"
+            )
     if authorize is not None and token is not None:
         raise ValueError(
             "token: expected no token together with authorize, which alone decides who may list, change and delete"
