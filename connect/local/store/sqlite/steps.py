@@ -78,7 +78,8 @@ def _state(database: Database, thread: str, process: str, lease: float) -> tuple
     if known is not None and known[0] is not None:
         if now < (known[1] or 0):
             return "valid", known[1] - now
-        decided = max(known[1] or 0, _contact(database, process, now) or now) + lease / 2
+        since = _contact(database, process, now)
+        decided = max(known[1] or 0, now if since is None else since) + lease / 2
     elif known is None:
         emptied = _one(database, "SELECT value FROM facts WHERE name = 'emptied'")
         decided = (now if emptied is None else emptied[0]) + lease / 2

@@ -29,7 +29,7 @@ from langgraph_agui.connect.local.store.records import MORE, SNAPSHOT, Claim, En
 from langgraph_agui.connect.local.store.redis.commands import Commands
 from langgraph_agui.connect.local.store.redis.database import RedisRunDatabase
 from langgraph_agui.connect.local.store.redis.keys import EMPTIED, Keys, contact_key
-from langgraph_agui.connect.local.store.run_database import Append, Appended, Claimed, Own
+from langgraph_agui.connect.local.store.run_database import Append, Appended, Claimed, Own, RunDatabase
 from langgraph_agui.translator import ClientView, Finished, Options, encode, events
 
 from tests.support.random.examples import examples
@@ -91,8 +91,7 @@ class Machine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.runner = asyncio.Runner()
-        self.commands = Commands(self.url, 5.0)
-        self.database = RedisRunDatabase(self.commands, 60.0, "p", Background(), lambda _: None, 5.0)
+        self.database = self.connect()
         self.logs = Logs(self.database, Background())
         self.owners: list[Owner] = []
         self.readers: list[tuple[Owner, FollowedRun]] = []
@@ -112,12 +111,57 @@ class Machine(RuleBasedStateMachine):
         """Whether Redis knows this contact, for half a lease or less; None: it has another one, or none."""
         self.was_emptied = False
         """Whether Redis has lost its data, less than half a lease ago."""
-        self.ask(lambda: self.commands.client.flushall())
-        self.contact = self.ask(lambda: self.database.keep_contact(is_first=True))
+        self.empty()
+        self.contact = self.keep()
 
     def teardown(self) -> None:
-        self.ask(self.commands.aclose)
+        self.ask(self.database.aclose)
         self.runner.close()
+
+    # --- what is done to the database itself; in other ways in `sqlite/test_at_random` ----------------------------
+
+    def connect(self) -> RunDatabase:
+        """The database, for one process."""
+        self.commands = Commands(self.url, 5.0)
+        return RedisRunDatabase(self.commands, 60.0, "p", Background(), lambda _: None, 5.0)
+
+    def empty(self) -> None:
+        """Loses all data."""
+        self.ask(lambda: self.commands.client.flushall())
+
+    def end_lease(self) -> None:
+        """The lease of the thread's run is over."""
+        self.ask(lambda: self.commands.client.hset(KEYS.thread, "until", 0))
+
+    def end_contact(self) -> None:
+        """The process is not in contact any more."""
+        self.ask(lambda: self.commands.client.delete(contact_key("p")))
+
+    def age_contact(self) -> bytes:
+        """The process has been in contact for long; the contact."""
+        self.ask(lambda: self.commands.client.mset({contact_key("p"): 0, EMPTIED: 0}))
+        return b"0"
+
+    def drop_newest(self, fence: int) -> None:
+        """Loses the newest entry of a run's log."""
+        log = KEYS.log(fence)
+
+        async def drop() -> None:
+            newest, *before = await self.commands.client.xrevrange(log, count=2) or [None]
+            if before:
+                await self.commands.client.xdel(log, newest[0])
+                await self.commands.client.execute_command("XSETID", log, before[0][0])  # the stream forgets it too
+            else:
+                await self.commands.client.delete(log)
+
+        self.ask(drop)
+
+    # --- the commands ---------------------------------------------------------------------------------------------
+
+    def keep(self, *, is_first: bool = True) -> bytes:
+        contact = self.ask(lambda: self.database.keep_contact(is_first=is_first))
+        assert contact is not None
+        return contact
 
     def ask(self, command: Callable[[], Coroutine[Any, Any, _Got]]) -> _Got:
         async def asked() -> _Got:
@@ -229,13 +273,13 @@ class Machine(RuleBasedStateMachine):
     @rule()
     def lose_lease(self) -> None:
         if self.run is not None:
-            self.ask(lambda: self.commands.client.hset(KEYS.thread, "until", 0))
+            self.end_lease()
             self.run = "over"
 
     @rule()
     def lose_contact(self) -> None:
         """An outage, or a pause of the process."""
-        self.ask(lambda: self.commands.client.delete(contact_key("p")))
+        self.end_contact()
         self.has_contact = None
 
     @rule()
@@ -247,32 +291,21 @@ class Machine(RuleBasedStateMachine):
     @rule(for_long=st.booleans())
     def keep_contact(self, for_long: bool) -> None:
         """The process is in contact again, or for half a lease by now."""
-        self.contact = self.ask(lambda: self.database.keep_contact(is_first=False))
+        self.contact = self.keep(is_first=False)
         self.has_contact = self.has_contact or "again"
         if for_long:
-            self.ask(lambda: self.commands.client.mset({contact_key("p"): 0, EMPTIED: 0}))
-            self.contact, self.has_contact, self.was_emptied = b"0", "for long", False
+            self.contact, self.has_contact, self.was_emptied = self.age_contact(), "for long", False
 
     @precondition(lambda self: self.owners)
     @rule(which=st.integers(0, 9))
     def lose_newest_entry(self, which: int) -> None:
         """A failover that loses the last write."""
-        log = KEYS.log(self.owners[which % len(self.owners)].own.fence)
-
-        async def lose() -> None:
-            newest, *before = await self.commands.client.xrevrange(log, count=2) or [None]
-            if before:
-                await self.commands.client.xdel(log, newest[0])
-                await self.commands.client.execute_command("XSETID", log, before[0][0])  # the stream forgets it too
-            else:
-                await self.commands.client.delete(log)
-
-        self.ask(lose)
+        self.drop_newest(self.owners[which % len(self.owners)].own.fence)
 
     @rule()
     def forget_all(self) -> None:
-        """Redis comes back empty, and what was sent before is lost with it."""
-        self.ask(lambda: self.commands.client.flushall())
+        """The database comes back empty, and what was sent before is lost with it."""
+        self.empty()
         self.top, self.last, self.freed, self.sent = 0, None, None, []
         self.run, self.is_known, self.has_contact, self.was_emptied = None, False, None, True
 
