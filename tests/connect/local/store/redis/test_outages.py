@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import pytest
@@ -274,7 +275,7 @@ async def test_a_run_whose_log_cannot_be_written_delays_no_other(one: Process, o
         await points[name][0].reached.wait()
     logs = {name: Keys(ThreadKey("default", name)).log(run.number) for name, run in runs.items()}
     for log in logs.values():
-        await awaited(lambda log=log: redis.exists(log))
+        await awaited(partial(redis.exists, log))
     await redis.set(logs["b"], "not a log")
     readings = {}
     for name in "ac":
