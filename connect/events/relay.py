@@ -17,7 +17,7 @@ the batches in each would be a step in each.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from functools import wraps
 from types import TracebackType
 from typing import Any, ParamSpec
@@ -47,22 +47,22 @@ class _Relay(AsyncGenerator[Batch, None]):
         self._open: list[Relayed | Batches] = [generator]
         """The generator, the stream that it has yielded, what that one has yielded, and so on: the last is read."""
 
-    async def __anext__(self) -> Batch:
-        return await self._next(None)
+    def __anext__(self) -> Coroutine[Any, Any, Batch]:
+        return self._next(None)
 
-    async def asend(self, value: None) -> Batch:
+    def asend(self, value: None) -> Coroutine[Any, Any, Batch]:
         """The next batch."""
-        return await self._next(None)
+        return self._next(None)
 
-    async def athrow(
+    def athrow(
         self,
         typ: type[BaseException] | BaseException,
         val: BaseException | object = None,
         tb: TracebackType | None = None,
         /,
-    ) -> Batch:
+    ) -> Coroutine[Any, Any, Batch]:
         """Raises an exception where the generator waits that is read."""
-        return await self._next(typ if isinstance(typ, BaseException) else typ())
+        return self._next(typ if isinstance(typ, BaseException) else typ())
 
     async def aclose(self) -> None:
         """Closes the streams, the one that is read first. Raises what the first of them raises that fails to close."""
