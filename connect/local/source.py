@@ -104,6 +104,11 @@ class GraphSource:
                 _log.exception("The graph could not be made (%s).", label)
                 raise GraphNotMadeError(error) from error
 
+    async def prepare_first(self) -> None:
+        """As `prepare`, when a server starts: without a thread and a user. Raises what the function raises."""
+        if self.factory is not None:
+            await self.factory.prepare({}, None, log_context(self.agent or self.factory.name, None))
+
     async def graph_to_read(self, config: Mapping[str, Any], thread_id: str | None = None) -> Graph:
         """The graph to read a thread with, or a list of them: where a function makes graphs, the one that it makes of
         this config and the user. Raises `GraphNotMadeError`, which is logged."""

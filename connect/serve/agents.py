@@ -110,7 +110,7 @@ class Agent:
         if not isinstance(backend, Local) or backend.factory is None or backend.is_made:
             return
         try:
-            await backend.factory.prepare({}, None, name)
+            await backend.prepare_first()
         except UnusableGraphError:
             raise
         except Exception as error:

@@ -22,7 +22,7 @@ from uuid import uuid4
 import uvicorn
 
 from ....translator import Options
-from ...backend import Source, backend_of
+from ...backend import Backend, Source, backend_of
 from ...errors import StoreUnavailableError
 from ...inputs import Intake
 from ...local.channels import input_channels_of
@@ -34,7 +34,7 @@ from ...serve.requests.token import token_of
 from ..errors import Failure, Misuse, brief
 from ..sources.auth import auth_of
 from ..sources.checkpointers import kept_threads, not_installed
-from ..sources.graphs import built, imported, source_of
+from ..sources.graphs import imported, served_source
 from ..sources.platforms import input_channels, platform_agents, reached
 from ..sources.project import Project, project_of, read_project
 from ..sources.targets import is_url
@@ -274,11 +274,13 @@ async def _own_agents(settings: ServeSettings, named: Project, lifetime: AsyncEx
     threads = await lifetime.enter_async_context(kept_threads(settings.sqlite, settings.postgres))
     found = []
     for target, variable in variables:
-        graph = await built(target, variable, threads, lifetime)
-        channels = input_channels_of(graph, MESSAGES).names
-        if settings.redis is not None and graph.checkpointer is threads.checkpointer and not threads.are_shared:
+        source = await served_source(target, variable, threads)
+        graph = source.template
+        channels = None if graph is None else input_channels_of(graph, MESSAGES).names
+        is_ours = graph is None or graph.checkpointer is threads.checkpointer
+        if settings.redis is not None and is_ours and not threads.are_shared:
             raise Misuse("--redis is for several processes, which need the same threads: add --postgres URL")
-        found.append(_Found(target.name, source_of(target, graph), target.description, channels))
+        found.append(_Found(target.name, source, target.description, channels))
     return found
 
 
@@ -326,21 +328,47 @@ async def _agents(settings: ServeSettings, found: Sequence[_Found]) -> dict[str,
         raise Misuse(f"--state {name}: no agent has such a channel for clients to write")
     _check_shown(settings, found)
     return {
-        each.name: Agent(
+        each.name: _Agent(
             source=each.source,
             description=each.description or None,
             intake=Intake(state=written[each.name], busy=settings.busy),
             options=await _options(settings, each.source),
+            settings=settings,
         )
         for each in found
     }
 
 
+@dataclass(frozen=True)
+class _Agent(Agent):
+    """An agent as the settings say. Where its first graph could not be made at the start, its options are known when
+    there is one."""
+
+    settings: ServeSettings | None = None
+
+    async def options_for(self, source: Backend, version: str | None) -> Options:
+        """See `Agent`."""
+        options = await super().options_for(source, version)
+        if self.settings is None or self.options is not None or not _says_how(self.settings):
+            return options
+        return _shown(self.settings, options)
+
+
+def _says_how(settings: ServeSettings) -> bool:
+    """Whether the settings say anything of how an agent is shown."""
+    is_default = (settings.history, settings.unsaved) == _DEFAULT
+    return bool(settings.debug or settings.show or settings.hide) or not is_default
+
+
 async def _options(settings: ServeSettings, source: Source) -> Options | None:
-    """How an agent is shown, where the settings say anything of it."""
-    if not (settings.debug or settings.show or settings.hide) and (settings.history, settings.unsaved) == _DEFAULT:
+    """How an agent is shown, where the settings say anything of it, and its graph is known."""
+    backend = backend_of(source)
+    if not _says_how(settings) or (backend.is_local and backend.template is None):
         return None
-    options = await backend_of(source).options()
+    return _shown(settings, await backend.options())
+
+
+def _shown(settings: ServeSettings, options: Options) -> Options:
     shown = options.state_include
     return replace(
         options,

@@ -3,38 +3,40 @@
 What a variable may be, as LangGraph's own server takes it:
 
 - a compiled graph; or a `StateGraph`, which is compiled here;
-- a function that makes one, with no argument or with a config; synchronous, asynchronous, or a context manager.
+- a function that makes one: see `local.factory`. What is served calls it for each run, as LangGraph's server does
+  (`source_of`); every other command has one run, or one thread, and calls it once (`built`), without a thread and a
+  user, and leaves a context manager at its end.
 
-LangGraph's server calls such a function for each run; here it is called once, with an empty config, and a context
-manager is left when the server ends. A graph is given a checkpointer and a store where it has none, in a copy: the
-object of the module stays as it is. One that was compiled with a checkpointer keeps it.
+A graph is given a checkpointer and a store where it has none, in a copy: the object of the module stays as it is. One
+that was compiled with a checkpointer keeps it.
 """
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
-import inspect
+import logging
 import re
 import sys
-from collections.abc import Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from langchain_core.runnables.config import ensure_config
 from langgraph.graph import StateGraph
 from langgraph.pregel import Pregel
 
 from ...local.backend import Local
 from ...local.checkpointers import with_threads
+from ...local.factory import GraphFactory, UnusableGraphError, is_function
 from ..errors import Failure, Misuse, brief, place
 from .checkpointers import Threads
 from .project import Project
 from .targets import Target
 
 Graph = Pregel[Any, Any, Any, Any]
+
+_log = logging.getLogger(__name__)
 
 _UNNAMED = "LangGraph"
 """The name of a graph that was given none."""
@@ -57,25 +59,21 @@ def imported(project: Project, target: Target) -> Any:
 
 
 async def built(target: Target, found: Any, threads: Threads, lifetime: AsyncExitStack) -> Graph:
-    """The graph that a variable is or makes. `lifetime`: what is entered for it is left with this.
+    """The graph that a variable is, or makes when it is called once. `lifetime`: what is entered for it is left with
+    this.
 
     Raises `Failure` with what it is instead, or how it failed.
     """
-    made = found
-    if callable(found) and not isinstance(found, Pregel | StateGraph):
-        try:
-            made = await _entered(_called(target, found), lifetime)
-        except (Exception, SystemExit) as error:
-            if isinstance(error, Failure):
-                raise
-            raise Failure(f"{target.written} raised {brief(error)}{place(error, Path.cwd())}") from error
+    if not is_function(found):
+        return _kept(_compiled(target, found), target.name, threads)
+    factory = _factory(target, found)
     try:
-        graph = made.compile() if isinstance(made, StateGraph) else made
-    except Exception as error:  # a graph that is not whole
-        raise Failure(f"{target.written} can't be compiled: {brief(error)}") from error
-    if not isinstance(graph, Pregel):
-        raise _no_graph(target, graph)
-    return _kept(graph, target.name, threads)
+        made = await factory.make("threads.create_run", {}, None, target.written)
+    except (Exception, SystemExit) as error:
+        raise _failure_of(target, error) from error
+    lifetime.push_async_callback(factory.aclose)
+    lifetime.callback(made.leave)
+    return _kept(made.graph, target.name, threads)
 
 
 def source_of(target: Target, graph: Graph) -> Local:
@@ -84,6 +82,46 @@ def source_of(target: Target, graph: Graph) -> Local:
         return Local(graph, agent=target.name)
     except TypeError as error:
         raise Failure(f"{target.written}: {error}") from error
+
+
+async def served_source(target: Target, found: Any, threads: Threads) -> Local:
+    """A variable as the agent that is served: a function is called for each run. Its first graph is made at once, if it
+    can be; it may need a user, so what it raises is the app's to log. Raises `Failure` for what can be no agent."""
+    if not is_function(found):
+        return source_of(target, _kept(_compiled(target, found), target.name, threads))
+    _factory(target, found)
+    source = Local(found, agent=target.name, checkpointer=threads.checkpointer, store=threads.store)
+    try:
+        await source.prepare_first()
+    except (UnusableGraphError, SystemExit) as error:
+        raise _failure_of(target, error) from error
+    except Exception as error:
+        _log.debug("%s", _failure_of(target, error))
+    return source
+
+
+def _failure_of(target: Target, error: BaseException) -> Failure:
+    """How the function of a target failed."""
+    if isinstance(error, UnusableGraphError):
+        return Failure(f"{target.written}: {error}")
+    return Failure(f"{target.written} raised {brief(error)}{place(error, Path.cwd())}")
+
+
+def _factory(target: Target, found: Any) -> GraphFactory:
+    try:
+        return GraphFactory(found)
+    except TypeError as error:
+        raise Failure(f"{target.written}: {error}") from error
+
+
+def _compiled(target: Target, found: Any) -> Graph:
+    try:
+        graph = found.compile() if isinstance(found, StateGraph) else found
+    except Exception as error:  # a graph that is not whole
+        raise Failure(f"{target.written} can't be compiled: {brief(error)}") from error
+    if not isinstance(graph, Pregel):
+        raise _no_graph(target, graph)
+    return graph
 
 
 def _no_graph(target: Target, found: Any) -> Failure:
@@ -120,27 +158,6 @@ def _is_part(name: str | None, home: str) -> bool:
 def _others(module: ModuleType) -> str:
     graphs = [name for name, value in vars(module).items() if isinstance(value, Pregel | StateGraph)]
     return f"; it has {', '.join(graphs)}" if graphs else ""
-
-
-def _called(target: Target, factory: Callable[..., Any]) -> Any:
-    try:
-        parameters = list(inspect.signature(factory).parameters.values())
-    except ValueError:  # a type of Python's own
-        raise _no_graph(target, factory) from None
-    if len(parameters) > 1 or any("ServerRuntime" in str(each.annotation) for each in parameters):
-        raise Failure(
-            f"{target.written}: only LangGraph's own server has what this function takes "
-            f"({', '.join(each.name for each in parameters)}); expected no argument, or a config"
-        )
-    return factory(**{each.name: ensure_config() for each in parameters})
-
-
-async def _entered(made: Any, lifetime: AsyncExitStack) -> Any:
-    if hasattr(made, "__aenter__"):
-        return await lifetime.enter_async_context(made)
-    if hasattr(made, "__enter__"):
-        return lifetime.enter_context(made)
-    return await made if inspect.isawaitable(made) else made
 
 
 def _kept(graph: Graph, name: str, threads: Threads) -> Graph:

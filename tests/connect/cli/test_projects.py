@@ -26,6 +26,7 @@ from contextlib import asynccontextmanager, contextmanager
 
 from langgraph.config import get_store
 from langgraph.graph import START, MessagesState, StateGraph
+from langgraph_sdk.runtime import ServerRuntime
 
 from wording import greeting  # found in a dependency's folder
 
@@ -55,6 +56,35 @@ async def coroutine():
     return built("coroutine").compile()
 
 
+open_now = 0
+
+
+@asynccontextmanager
+async def open_for_runs(config):
+    global open_now
+    if not config["configurable"]["__is_for_execution__"]:
+        yield built("read").compile()
+        return
+    open_now += 1
+    try:
+        yield built(f"{open_now} open, run {'run_id' in config['configurable']}").compile()
+    finally:
+        open_now -= 1
+
+
+def of_thread(config):
+    return built(f"thread {len(config['configurable'].get('thread_id', ''))}").compile()
+
+
+def of_runtime(runtime: ServerRuntime):
+    return built(f"{runtime.access_context} {runtime.user} {runtime.store is None}").compile()
+
+
+def of_both(runtime: "ServerRuntime[dict]", config):
+    is_run = runtime.execution_runtime is not None
+    return built(f"{is_run} {config['configurable']['__is_for_execution__']}").compile()
+
+
 @asynccontextmanager
 async def context():
     yield built("context").compile()
@@ -73,6 +103,10 @@ GRAPHS: dict[str, Any] = {
     "of_config": "./agents/many.py:of_config",
     "coroutine": "./agents/many.py:coroutine",
     "context": "./agents/many.py:context",
+    "open_for_runs": "./agents/many.py:open_for_runs",
+    "of_thread": "./agents/many.py:of_thread",
+    "of_runtime": "./agents/many.py:of_runtime",
+    "of_both": "./agents/many.py:of_both",
     "plain_context": "./agents/many.py:plain_context",
 }
 
@@ -118,7 +152,7 @@ async def test_both_answer_alike(ours: Serving, theirs: str, agent: str) -> None
         thread = await client.threads.create()
         given: Any = {"messages": [{"role": "user", "content": "hi"}]}
         values: Any = await client.runs.wait(thread["thread_id"], agent, input=given)
-    told = [message["content"] for message in ours.run(agent, thread_id=agent).messages]
+    told = [message["content"] for message in ours.run(agent, thread_id=thread["thread_id"]).messages]
     assert told == [message["content"] for message in values["messages"]]
     assert "Lisbon" in told[-1]
 
