@@ -12,6 +12,7 @@ Examples:
   langgraph-agui serve
   langgraph-agui serve ./agent.py:graph --sqlite threads.db --origin http://localhost:5173
   langgraph-agui serve planner=my_app:plan writer=my_app:write --port 9000
+  langgraph-agui serve my_app:graph --sqlite threads.db --workers 4
   langgraph-agui serve https://my-deployment.langgraph.app
 """
 WATCH = """Prints a thread, and every run of it from then on, by any user or cron.

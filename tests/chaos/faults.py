@@ -202,14 +202,6 @@ async def lock_file(deployment: Deployment, chance: random.Random) -> None:
         writer.execute("ROLLBACK")
 
 
-async def remove_file(deployment: Deployment, chance: random.Random) -> None:
-    """The file is deleted while it is used."""
-    if deployment.is_settled():
-        for end in ("", "-wal", "-shm"):
-            await asyncio.to_thread(Path(f"{deployment.file}{end}").unlink, missing_ok=True)
-        await _without_starts(deployment)
-
-
 async def restart_postgres(deployment: Deployment, chance: random.Random) -> None:
     """PostgreSQL is stopped at once, and started again."""
     await asyncio.to_thread(deployment.postgres.stop)
@@ -228,7 +220,7 @@ async def pause_postgres(deployment: Deployment, chance: random.Random) -> None:
 
 ONLY_FOR = {
     "redis": {"empty_redis", "restart_redis", "pause_redis"},
-    "sqlite": {"lock_file", "remove_file"},
+    "sqlite": {"lock_file"},
 }
 """The faults that one kind of store can have."""
 FAULTS: dict[str, Callable[[Deployment, random.Random], Awaitable[None]]] = {
@@ -241,7 +233,6 @@ FAULTS: dict[str, Callable[[Deployment, random.Random], Awaitable[None]]] = {
         restart_redis,
         pause_redis,
         lock_file,
-        remove_file,
         restart_postgres,
         pause_postgres,
     )
