@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from http import HTTPStatus
-from typing import Any
 
 from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.routing import Router
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..api import HEARTBEAT
 from ..local.run.runs import Runs
@@ -107,10 +106,10 @@ def agui_app(
     app = Starlette(
         routes=routes,
         middleware=_middleware(origins, hosts),
-        exception_handlers={HTTPException: _not_found(service)},
         lifespan=routes.lifespan,
     )
     app.router.redirect_slashes = False
+    app.router.default = _not_found(app.router, service)
     app.state.closing, app.state.service = service.closing, service
     return app
 
@@ -131,17 +130,19 @@ def _middleware(origins: Sequence[str], hosts: Sequence[str]) -> list[Middleware
     return found
 
 
-def _not_found(service: Service) -> Any:
+def _not_found(router: Router, service: Service) -> ASGIApp:
     """Answers a path that is no route."""
 
-    async def answer(request: Request, error: Exception) -> Response:
-        if isinstance(error, HTTPException) and error.status_code == HTTPStatus.NOT_FOUND:
-            message = (
-                "There is nothing here. There are: POST /{agent}, /{agent}/connect and /{agent}/stop, "
-                f"GET /watch/{{thread}} and /health.{service.names.sentence()}"
-            )
-            error = Refusal(HTTPStatus.NOT_FOUND, "not_found", message)
-        return refused(error, request)
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await router.not_found(scope, receive, send)
+            return
+        message = (
+            "There is nothing here. There are: POST /{agent}, /{agent}/connect and /{agent}/stop, "
+            f"GET /watch/{{thread}} and /health.{service.names.sentence()}"
+        )
+        response = refused(Refusal(HTTPStatus.NOT_FOUND, "not_found", message), Request(scope))
+        await response(scope, receive, send)
 
     return answer
 

@@ -17,8 +17,7 @@ from starlette.routing import Match
 from starlette.types import Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
-_CHANNEL = "langgraph_agui.socket"
-"""Where the scope of a handshake has the socket's own `receive` and `send`."""
+from .websocket.sockets import HANDSHAKE
 
 
 class SocketRoute(APIRoute):
@@ -43,7 +42,7 @@ class SocketRoute(APIRoute):
             elif message["type"] == "http.response.start":
                 await send({"type": "websocket.close"})  # such a server answers 403
 
-        await super().handle({**_as_get(scope), _CHANNEL: (receive, send)}, _no_body, deny)
+        await super().handle({**_as_get(scope), HANDSHAKE: (receive, send)}, _no_body, deny)
 
 
 class Opened(Response):
@@ -58,7 +57,7 @@ class Opened(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serves the socket, to its end."""
         request_scope = self._request.scope
-        await self._serve(WebSocket({**request_scope, "type": "websocket"}, *request_scope[_CHANNEL]))
+        await self._serve(WebSocket({**request_scope, "type": "websocket"}, *request_scope[HANDSHAKE]))
 
 
 def _as_get(scope: Scope) -> Scope:

@@ -41,7 +41,7 @@ from .requests.body import read
 from .requests.users import Caller
 from .service import Service
 from .streams.answer import Answer
-from .streams.shutdown import refusal_to
+from .streams.app_handlers import answered_here
 from .streams.stream import HEADERS, EventStream
 from .streams.transmission import Stream
 
@@ -158,7 +158,7 @@ class MethodRouter:
         await response(scope, receive, send)
 
     async def answer(self, request: Request) -> Response:
-        """The response to a request, also to one that raises. Its reader is bounded."""
+        """The response to a request. Its reader is bounded. Raises what an exception handler of the app answers."""
         self._service.check_lifespan()
         response = await self._response(request)
         if isinstance(response, EventStream):
@@ -174,7 +174,7 @@ class MethodRouter:
         except ClientDisconnect:
             return Response(None, HTTPStatus.BAD_REQUEST)  # no client is left to read it
         except (Exception, asyncio.CancelledError) as error:
-            return response_to(refusal_to(error, request, self._service.closing))
+            return response_to(answered_here(error, request, self._service.closing))
 
     async def _answer(self, request: Request) -> Response:
         if request.method not in self._by_method:
@@ -198,7 +198,7 @@ class _BelowThread(MethodRouter):
         self._thread = thread
 
     async def answer(self, request: Request) -> Response:
-        """The response to a request, also to one that raises."""
+        """As `MethodRouter.answer`."""
         written = _written(request).removesuffix(b"/").rpartition(b"/")[2]
         if not written or unquote_to_bytes(written) == self._name.encode():
             return await super().answer(request)

@@ -16,9 +16,10 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from ...access import identity_of
-from ..errors import Refusal, refused, request_label
+from ..errors import Refusal, request_label, response_to
 from ..limits import Capacity
 from ..requests.users import user_of
+from .app_handlers import answered_here
 from .connection import PIECE, Connection
 from .shutdown import Closing, StreamInterrupted
 
@@ -53,7 +54,8 @@ class Answer(Response):
                     timeout.reschedule(None)
                     await connection.drained(self._send_timeout)
         except Refusal as refusal:
-            await refused(refusal, self._request)(scope, receive, send)
+            response = response_to(answered_here(refusal, self._request, self._closing))
+            await response(scope, receive, send)
         except TimeoutError:
             label = request_label(self._request)
             _log.warning("A reader did not take its answer within %g seconds (%s).", self._send_timeout, label)

@@ -36,17 +36,21 @@ from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 from ...errors import log_context
 from ...events.streams import JsonLines
 from ...inputs.off_loop import off_loop, size_of
-from ..errors import Refusal, refused, shutting_down
+from ..errors import Refusal, response_to, shutting_down
 from ..operations import Result
 from ..protocol import plain_reply
 from ..requests.hosts import as_request, deny
 from ..requests.users import Caller
 from ..service import Service
+from ..streams.app_handlers import answered_here
 from ..streams.connection import Connection, Stalls
 from ..streams.shutdown import StreamInterrupted, refusal_to
 from ..streams.transmission import Stream, transmit
 from .commands import Command, command_of, operation_of
 
+HANDSHAKE: Final = "langgraph_agui.handshake"
+"""Where a scope has the `receive` and `send` of a socket whose handshake a route of FastAPI answers as a request. What
+that raises is answered by the app's exception handlers; elsewhere they can't answer a handshake."""
 _RESTARTS: Final = 1012
 """The code with which a socket is closed when the server ends."""
 _MOST_WAITING: Final = 16
@@ -82,7 +86,8 @@ class WebSockets:
                     raise Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_input", "Expected ?thread= and its id.")
                 taken.enter_context(service.capacity.reader(Caller(request).identity))
             except Exception as error:
-                await deny(websocket, refused(error, request))
+                refusal_for = answered_here if HANDSHAKE in websocket.scope else refusal_to
+                await deny(websocket, response_to(refusal_for(error, request, service.closing)))
                 return
             await _Socket(websocket, service, thread_id).serve()
 

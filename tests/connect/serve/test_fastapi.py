@@ -5,16 +5,22 @@ import warnings
 from typing import Annotated, Any
 
 import pytest
-from fastapi import APIRouter, Depends, FastAPI, Header, HTTPException, Security
+from fastapi import APIRouter, Depends, FastAPI, Header, HTTPException, Request, Security
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 from fastapi.security import OAuth2PasswordBearer
 from fastapi.testclient import TestClient
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
-from langgraph_agui.connect.serve import add_agui_routes, agui_app
+from langgraph_agui.connect import InvalidThreadIdError
+from langgraph_agui.connect.serve import Action, add_agui_routes, agui_app, agui_routes
 from openapi_spec_validator import OpenAPIV31SpecValidator, validate
 from pydantic import BaseModel
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException as StarletteHTTPException
+from starlette.testclient import WebSocketDenialResponse
 
 from tests.support.servers.serving import posted
 
@@ -98,3 +104,142 @@ def test_operations_of_several_agents_and_of_several_mounts_have_ids_of_their_ow
     assert [(each["name"], each["in"]) for each in run["parameters"]] == [("agent", "path")]
     assert run["requestBody"]["content"]["application/json"]["schema"]["title"] == "RunAgentInput"
     assert "text/event-stream" in run["responses"]["200"]["content"]
+
+
+class NotPaidError(Exception):
+    """An error of the app's own."""
+
+
+def may_use(user: Any, action: Action, agent: str, thread_id: str | None) -> bool:
+    if thread_id == "unpaid":
+        raise NotPaidError("This is not paid.")
+    if thread_id == "broken":
+        raise RuntimeError("This is broken.")
+    if thread_id == "teapot":
+        raise HTTPException(418, {"tea": "pot"})
+    return thread_id != "secret"
+
+
+def with_handlers(*kinds: Any) -> FastAPI:
+    """An app with exception handlers of these kinds, which say what they got."""
+
+    async def answer(request: Request, error: Exception) -> JSONResponse:
+        status = error.status_code if isinstance(error, StarletteHTTPException) else 402
+        cause = error.__cause__
+        code = getattr(cause, "code", None)
+        said = error.detail if isinstance(error, StarletteHTTPException) else str(error)
+        headers = error.headers if isinstance(error, StarletteHTTPException) else None
+        return JSONResponse({"mine": said, "code": code}, status, headers)
+
+    app = FastAPI(exception_handlers=dict.fromkeys(kinds, answer))
+    add_agui_routes(app, {"chat": greeter()}, authenticate=Depends(current_user), authorize=may_use)
+    return app
+
+
+REQUESTS: dict[str, tuple[str, Any, dict[str, str], int]] = {
+    "no user": ("/agents/chat", posted("t", "hi"), {}, 401),
+    "no agent": ("/agents/other", posted("t", "hi"), ADA, 404),
+    "no input": ("/agents/chat", {}, ADA, 422),
+    "no thread": ("/agents/chat", posted("\n", "hi"), ADA, 422),
+    "not allowed": ("/agents/chat", posted("secret", "hi"), ADA, 403),
+    "a teapot": ("/agents/chat", posted("teapot", "hi"), ADA, 418),
+    "not paid": ("/agents/chat", posted("unpaid", "hi"), ADA, 500),
+    "broken": ("/agents/chat", posted("broken", "hi"), ADA, 500),
+}
+"""What is refused before a stream begins, and its status in an app without handlers."""
+
+
+def answers_of(app: FastAPI) -> dict[str, Any]:
+    """The status and the body of the answer to each of `REQUESTS`."""
+    with TestClient(app, raise_server_exceptions=False) as client:
+        answers = {
+            name: client.post(path, json=body, headers=headers) for name, (path, body, headers, _) in REQUESTS.items()
+        }
+        return {name: (answer.status_code, answer.json()) for name, answer in answers.items()}
+
+
+def test_an_app_without_handlers_leaves_the_answers_to_the_routes() -> None:
+    for kinds in ((), (KeyError,), (RequestValidationError,)):
+        answers = answers_of(with_handlers(*kinds))
+        assert {name: status for name, (status, _) in answers.items()} == {
+            name: status for name, (*_, status) in REQUESTS.items()
+        }
+        assert {name: body.get("error") for name, (_, body) in answers.items()} == {
+            "no user": None,  # FastAPI's own answer to what a dependency raises
+            "no agent": "unknown_agent",
+            "no input": "invalid_input",
+            "no thread": "invalid_thread_id",
+            "not allowed": "forbidden",
+            "a teapot": "im_a_teapot",
+            "not paid": "internal_error",
+            "broken": "internal_error",
+        }
+
+
+@pytest.mark.parametrize("kind", [StarletteHTTPException, HTTPException])
+def test_a_handler_of_http_exceptions_answers_every_refusal(kind: Any) -> None:
+    answers = answers_of(with_handlers(kind))
+    assert {name: status for name, (status, _) in answers.items()} == {
+        name: status for name, (*_, status) in REQUESTS.items()
+    }
+    assert {name: body["code"] for name, (_, body) in answers.items() if "mine" in body} == {
+        "no user": None,
+        "no agent": "unknown_agent",
+        "no input": "invalid_input",
+        "no thread": "invalid_thread_id",
+        "not allowed": "forbidden",
+        "a teapot": None,
+    }
+    assert answers["no user"][1]["mine"] == "Not authenticated"
+    assert answers["no agent"][1]["mine"].startswith("There is no such agent")
+    assert answers["a teapot"][1]["mine"] == {"tea": "pot"}
+
+
+def test_a_handler_answers_the_errors_of_its_type_or_status_alone() -> None:
+    for kind, handled in (
+        (NotPaidError, {"not paid": (402, "This is not paid.")}),
+        (InvalidThreadIdError, {"no thread": (402, None)}),
+        (404, {"no agent": (404, None)}),
+        (Exception, {"not paid": (402, "This is not paid."), "broken": (402, "This is broken.")}),
+        (500, {"not paid": (402, "This is not paid."), "broken": (402, "This is broken.")}),
+    ):
+        answers = answers_of(with_handlers(kind))
+        mine = {name: (status, body["mine"]) for name, (status, body) in answers.items() if "mine" in body}
+        assert mine.keys() == handled.keys(), kind
+        for name, (status, said) in handled.items():
+            assert mine[name] == (status, said or mine[name][1])
+            others = {other for other in answers if other not in handled}
+            assert {other: answers[other][0] for other in others} == {other: REQUESTS[other][3] for other in others}
+
+
+def test_handlers_answer_the_handshakes_of_sockets_too() -> None:
+    sockets = {"no user": ("chat", {}, 401), "no agent": ("other", ADA, 404), "a socket": ("chat", ADA, None)}
+    for kinds in ((), (StarletteHTTPException,)):
+        with TestClient(with_handlers(*kinds)) as client:
+            for name, (agent, headers, status) in sockets.items():
+                opening = client.websocket_connect(f"/agents/{agent}/ws?thread=t", headers=headers)
+                if status is None:
+                    with opening as socket:
+                        socket.send_json({"do": "run", "input": posted("t", "hi")})
+                        while "do" not in (said := socket.receive_json()):
+                            if "delta" in said:
+                                assert said["delta"] == "Hello, ada!"
+                        assert said == {"do": "run", "status": 200}
+                    continue
+                with pytest.raises(WebSocketDenialResponse) as refused, opening:
+                    pass
+                assert refused.value.status_code == status, name
+                assert ("mine" in refused.value.json()) is bool(kinds)
+
+
+def test_handlers_of_a_starlette_app_answer_too() -> None:
+    async def answer(request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, StarletteHTTPException)
+        return JSONResponse({"mine": error.detail}, error.status_code)
+
+    for handlers, key in (({}, "error"), ({StarletteHTTPException: answer}, "mine")):
+        routes = agui_routes({"chat": greeter()})
+        app = Starlette(routes=routes, lifespan=routes.lifespan, exception_handlers=handlers)
+        with TestClient(app) as client:
+            refused = client.post("/agents/other", json=posted("t", "hi"))
+            assert (refused.status_code, key in refused.json()) == (404, True)
