@@ -133,7 +133,7 @@ for _ in range(2):
         asyncio.run(use())
         os._exit(0)
     children.append(child)
-raise SystemExit(max(os.waitpid(child, 0)[1] for child in children))
+raise SystemExit(max(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children))
 """
 _LEFT = """
 import asyncio

@@ -34,7 +34,7 @@ for _ in range(2):
         os._exit(asyncio.run(use()))
     children.append(child)
 runner.run(store.ping())
-raise SystemExit(max(os.waitpid(child, 0)[1] for child in children))
+raise SystemExit(max(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children))
 """
 _LEFT = """
 import asyncio
