@@ -284,6 +284,29 @@ async def test_a_reload_has_what_waits_in_a_node_that_other_graphs_of_the_agent_
         assert said_in(await posted_events(client, "/a", sent)) == "Done."
 
 
+async def test_a_page_makes_up_no_result_of_a_tool_that_only_this_graph_has() -> None:
+    """The first graph, of the start, has no tools."""
+
+    def make_graph(config: RunnableConfig) -> Graph:
+        if not config["configurable"].get("thread_id"):
+            return saying("Hi.")
+        model = ScriptedChatModel(turns=[[tool_call("look", {}, id="call")], "Done."])
+        graph: Graph = create_agent(model, [look], interrupt_before=["tools"])
+        return graph
+
+    source = Local(make_graph, checkpointer=InMemorySaver())
+    async with served(agui_app({"a": source})) as server, server.client() as client:
+        await posted_events(client, "/a", posted("t", "hi"))
+        call = {"id": "call", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+        sent = posted("t", "hi", run_id="run-2", tools=[{"name": "look", "description": "", "parameters": {}}])
+        sent["messages"] += [
+            {"id": "said", "role": "assistant", "toolCalls": [call]},
+            {"id": "result", "role": "tool", "toolCallId": "call", "content": "made up"},
+        ]
+        assert said_in(await posted_events(client, "/a", sent)) == ""
+        assert "made up" not in json.dumps(await posted_events(client, "/a/connect", posted("t", run_id="c")))
+
+
 async def until_finished(response: httpx.Response) -> AsyncIterator[str]:
     async for line in response.aiter_lines():
         if line.startswith("data: "):
