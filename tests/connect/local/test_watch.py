@@ -378,7 +378,7 @@ async def test_runs_that_end_while_the_state_is_read_are_not_told_after_it(runs:
     await (await runs.start(graph, HELLO, on("t"), run_id="before")).wait()
     saver.waits = True
     async with watching(Local(graph, runs=runs), "t", poll=POLL) as watchers:
-        await until(lambda: saver.waiting == len(watchers.each))
+        await until(lambda: saver.waiting >= len(watchers.each))  # the poller may read as well
         saver.waits = False
         for run_id in ("meanwhile-1", "meanwhile-2"):
             await (await runs.start(graph, HELLO, on("t"), run_id=run_id)).wait()
