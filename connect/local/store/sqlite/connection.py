@@ -3,9 +3,9 @@
 Rules:
 
 1. Steps that wait at the same time are carried out in one transaction, so that many runs cost one commit.
-2. The thread also looks whether another process has changed the file (`PRAGMA data_version`), after 2 ms at first, and
-   less and less often while nothing changes. A socket for each process would be faster by 1.5 ms, and would have to be
-   reached from every container that shares the file.
+2. The thread also looks whether another process has changed the file (`PRAGMA data_version`), every 2 ms while
+   there is something for this process, and less and less often afterwards. A socket for each process would be faster by
+   1.5 ms, and would be one more thing that every process has to reach.
 3. No connection is carried over a fork: SQLite would count the locks of the parent process as those of the child. So it
    is closed before, and opened by the next step.
 """
@@ -24,11 +24,14 @@ from typing import Any, Final, NamedTuple, TypeVar
 from weakref import WeakSet
 
 from ....errors import StoreUnavailableError
+from ..renewals import clock
 from .steps import Database
 from .tables import files_of, opened
 
 _SHORTEST, _LONGEST, _GROWTH = 0.002, 0.05, 1.3
-"""Seconds between two looks at the file, and how much longer each is than the last one while nothing changes."""
+"""Seconds between two looks at the file, and how much longer each pause is than the last one."""
+_BUSY: Final = 0.3
+"""Seconds after something was found, for which the pauses are the shortest."""
 _FAILURES: Final = (sqlite3.Error, OSError)
 
 _Answer = TypeVar("_Answer")
@@ -103,12 +106,14 @@ class Connection:
     # --- in the thread ----------------------------------------------------------------------------------------------
 
     def _work(self) -> None:
-        pause = _SHORTEST
+        pause, busy_until = _SHORTEST, 0.0
         while self._loop is not None and not self._loop.is_closed():
             steps = self._next(None if self._look is None else pause)
             with self._in_use:
                 self._carry_out([step for step in steps if step is not None and not step.answer.cancelled()])
-                pause = _SHORTEST if self._has_changed(bool(steps)) else min(pause * _GROWTH, _LONGEST)
+                if self._has_found(bool(steps)):
+                    busy_until = clock() + _BUSY
+            pause = _SHORTEST if clock() < busy_until else min(pause * _GROWTH, _LONGEST)
             if None in steps:
                 break
         with self._in_use:
@@ -159,8 +164,8 @@ class Connection:
             raise
         return answers
 
-    def _has_changed(self, has_steps: bool) -> bool:
-        """Looks whether the file has changed, and at what has."""
+    def _has_found(self, has_steps: bool) -> bool:
+        """Looks whether the file has changed, and whether that concerns this process."""
         if self._look is None or self._database is None:
             return False
         try:
@@ -174,7 +179,7 @@ class Connection:
         self._version, self._has_lost = version, False
         if tell is not None:
             self._call(tell)
-        return True
+        return tell is not None
 
     def _fail(self, error: Exception) -> None:
         self._has_lost = True
