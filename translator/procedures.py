@@ -262,11 +262,20 @@ class Procedures:
         call."""
         call_id = self._stream.call_answered_by(message, owner)
         if call_id is not None:
-            if owner.writes_state and not self._tools.in_tool(ns):
-                self._state.release(self._predictions.predicted_by(call_id))
+            self._end_predictions(ns, [str(fields_of(message).get("tool_call_id"))])
             yield from self._progress.on_result(ns, call_id, failed=fields_of(message).get("status") == "error")
         for subagent in self._subagents.ended_by_message(message, call_id, tuple(task_of(metadata).split("|"))):
             yield from self._end_subagent(subagent, failure_of_result(message, self._options.error_detail))
+
+    def _end_predictions(self, ns: Namespace, answered: Iterable[str]) -> None:
+        """Ends the predictions from tool calls of the graph at `ns` that have been answered. `answered`: the ids that
+        the results name."""
+        owner = self._owner(ns)
+        if owner.writes_state and not self._tools.in_tool(ns):
+            for call_id in answered:
+                emitted_id = self._ledger.tool_calls.call_of_result(call_id, owner)
+                if emitted_id is not None:
+                    self._state.release(self._predictions.predicted_by(emitted_id))
 
     # --- nodes and values -----------------------------------------------------------------------------------------
 
@@ -313,7 +322,9 @@ class Procedures:
             self._stream.read_updates(ns, node, updates)
             if not ns and self._root.last is None:
                 self._output = output
-        self._tools.read_updates(ns, node, updates)
+        answered = self._tools.read_updates(ns, node, updates)
+        if answered and not is_cached:  # the stream contains no message for a result that the node returned as a dict
+            self._end_predictions(ns, answered)
         self._waiting.read_updates(ns, node, updates)
         if ns:
             yield from () if is_cached else self._on_edited_calls(ns, updates)
@@ -454,14 +465,15 @@ class Procedures:
     # --- the rest of a run ----------------------------------------------------------------------------------------
 
     def _on_custom(self, part: Part) -> Iterator[Event]:
-        yield from self._release()
         owner = self._owner(part.ns)
         payload = to_json(part.data)
+        progress = written_progress(payload)
+        if progress is None:
+            yield from self._release()
         if owner.is_hidden:
             name = payload.get("name") if isinstance(payload, dict) else None
             self._losses.drop("custom event", name if isinstance(name, str) else None, Reason.SUBAGENT)
             return
-        progress = written_progress(payload)
         if progress is not None:
             yield from self._on_progress(part.ns, progress)
             return

@@ -87,9 +87,9 @@ class ToolTasks:
         if ns not in self._unanswered:
             self._unanswered[ns] = dict.fromkeys(unanswered_calls_in(updates_in(values))[0], "")
 
-    def read_updates(self, ns: Namespace, node: str, updates: Sequence[Mapping[str, Any]]) -> None:
+    def read_updates(self, ns: Namespace, node: str, updates: Sequence[Mapping[str, Any]]) -> set[str]:
         """Reads the tool calls and the results in the updates of a node of the graph at `ns`. The tool calls without a
-        result are unanswered from now on."""
+        result are unanswered from now on. Returns the ids of the tool calls that the results answer."""
         unanswered, answered = unanswered_calls_in(updates)
         for call_id in answered:  # a result that is not a message object appears only in the output
             self._answered(ns, node, call_id)
@@ -98,6 +98,7 @@ class ToolTasks:
             if kept:
                 kept = {call_id: by for call_id, by in kept.items() if by != node and call_id not in answered}
             self._unanswered[ns] = kept | dict.fromkeys(unanswered, node)
+        return answered
 
     def record_own_message(self, ns: Namespace, node: str) -> None:
         """Records that a node returned a message of its own model (rule 1)."""

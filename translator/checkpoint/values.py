@@ -5,14 +5,15 @@ ending of the run.
 Rules:
 
 1. The first values of a stream may be older than the client's messages and state. When LangGraph resumes a run, it
-   first emits values without the pending writes of the tasks that had already finished. It then repeats the updates of
-   those tasks, marked `{"__metadata__": {"cached": True}}`
+   first emits values without the pending writes of the tasks that had already finished. Before it starts any task, it
+   repeats the updates of the finished ones, marked `{"__metadata__": {"cached": True}}`
    (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_loop.py). So if the first
    values lack messages that the client knows, or would change the client's state, they are deferred until the next part
    shows whether the run was resumed. If it was, nothing is removed, and the state in these values is not emitted. If
    not, the client's messages and state become equal to these values. Some parts do not show whether the run was
    resumed, and do not release the first values. They are the values of a subgraph, the start of a task, the progress of
-   a tool, and the parts `metadata` and `error`.
+   a tool (in the mode `tools` or `custom`), and the parts `metadata` and `error`. The progress matters for protocol v3,
+   whose streams contain no updates: the result of a finished tool stays displayed while another tool is running.
 2. The stream delivers the values of a superstep when the superstep ends, before LangGraph saves the checkpoint
    (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_loop.py). A stream that is
    joined late may begin with any part, so every checkpoint is emitted until the stream has delivered values. From then

@@ -96,7 +96,8 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A content block whose type is not known. It is left out, and its type is logged."""
+    """A content block whose type is not known. It is left out, and its type is logged. `kind`: the type; empty if the
+    block has none."""
 
     kind: str
 

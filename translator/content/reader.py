@@ -43,6 +43,10 @@ signatures."""
 _CONTENT_KWARGS: Final = (*reasoning.KWARGS, "tool_outputs", "refusal", "audio", CALL_SIGNATURES)
 _FRAGMENT_BLOCKS: Final = _CALL_BLOCKS | {"input_json_delta"}
 _BARE_TEXT: Final = frozenset({"type", "text", "index", "id"})
+_NO_CONTENT: Final = frozenset({"index"})
+"""The keys that a block without content may have. `langchain-aws` ends each content block of Bedrock's Converse API
+with such a block
+(https://github.com/langchain-ai/langchain-aws/blob/main/libs/aws/langchain_aws/chat_models/bedrock_converse.py)."""
 _PROVIDER_ONLY: Final = frozenset({"model_provider"})
 _FINISH_FIELDS: Final = (
     "finish_reason",
@@ -236,7 +240,7 @@ def _read_block(block: Any, position: int, chunk: bool, calls: dict[Any, ToolCal
         yield from server_tools.read(block, chunk=chunk)
     elif media.is_media_block(kind):
         yield Media(media.part_of(block))
-    elif kind:
+    elif kind or (block is not None and not block.keys() <= _NO_CONTENT):
         yield Unknown(kind)
 
 

@@ -75,13 +75,15 @@ from ..snapshots import Snapshots
 from ..tool_tasks import ToolTasks
 from ..wire.events import Event
 from .blocks import BlockEvents
-from .model_calls import ModelCall, ModelCalls, task_of
+from .model_calls import ModelCall, ModelCalls, is_hidden, task_of
 from .predicted_state import Predictions
 from .usage import Usage
 from .visibility import VisibilityRules, node_of
 
 _SHORT = 4096
 """The number of characters that certainly fit into one frame."""
+_CONTENTS = frozenset({"content", "encryptedValue", "metadata", "toolCalls"})
+"""The fields of an assistant message that contain its contents."""
 
 
 class MessageStream:
@@ -196,7 +198,7 @@ class MessageStream:
         if kind_of(fields) == "tool":
             yield from self._result(ns, made[0], owner)
             return
-        itself: Mapping[str, Any] = next((item for item in made if item["id"] == message_id), {})
+        itself: Event = next((item for item in made if item["id"] == message_id), {})
         tool_call_ids = [tool_call["id"] for tool_call in itself.get("toolCalls", ())]
         copied = self._model_calls.copied(task_of(metadata), itself.get("content", ""), tool_call_ids, client)
         if copied is not None:
@@ -207,11 +209,11 @@ class MessageStream:
             self._count(fields, metadata)
         model_call = self._begin(ns, message_id, metadata, owner)
         record = model_call.record
-        text = itself.get("content")
-        if isinstance(text, str) and text and _names_model(metadata) and not model_call.released(text):
-            self._ledger.suppress(record, Reason.STRUCTURED)  # if the graph saves the text, the values add it
         for call_id in tool_call_ids:
             self._tools.record_call(ns, metadata, call_id)
+        if not record.is_suppressed and _names_model(metadata):
+            made = self._visible(model_call, made)
+            itself = next((item for item in made if item["id"] == message_id), {})
         made_events: list[Event] = []
         if not record.is_suppressed and self._emits_calls(model_call, itself):
             for item in made:
@@ -391,6 +393,42 @@ class MessageStream:
         if model_call.writes_state:
             self._predictions.begin(metadata)
         return model_call
+
+    def _visible(self, model_call: ModelCall, made: Iterable[Event]) -> list[Event]:
+        """Returns the messages of a model call's complete answer without the parts that are hidden (`visibility.py`,
+        rules 4 to 6). If the graph saves these parts, the values add them."""
+        visible: list[Event] = []
+        message_id, hidden_calls = model_call.message_id, set[str]()
+        for item in made:
+            if item["role"] == "reasoning" and model_call.hides_reasoning:
+                self._losses.drop("reasoning of the message", message_id, Reason.MARKED)
+            elif item["role"] == "tool" and item["toolCallId"] in hidden_calls:
+                self._losses.drop("result", item["id"], Reason.NO_CALL)
+            elif item["id"] != message_id:
+                visible.append(item)
+            else:
+                answer = self._visible_answer(model_call, item)
+                hidden_calls = {call["id"] for call in item.get("toolCalls", ()) if "toolCalls" not in answer}
+                if not answer.keys().isdisjoint(_CONTENTS):
+                    visible.append(answer)
+        return visible
+
+    def _visible_answer(self, model_call: ModelCall, message: Event) -> Event:
+        """Returns a complete assistant message without the fields that are hidden."""
+        hidden: set[str] = set()
+        text = message.get("content")
+        if text:
+            model_call.released(text)
+        if model_call.withholds_text:
+            hidden.update(("content", "encryptedValue", "metadata"))
+            if text:
+                why = Reason.MARKED if is_hidden(model_call.metadata, "messages") else Reason.STRUCTURED
+                self._losses.drop("text of the message", model_call.message_id, why)
+        if model_call.hides_tool_calls:
+            hidden.add("toolCalls")
+            for call in message.get("toolCalls", ()):
+                self._losses.drop("tool call", call["id"], Reason.MARKED)
+        return {name: value for name, value in message.items() if name not in hidden}
 
     def _emits_calls(self, model_call: ModelCall, message: Mapping[str, Any]) -> bool:
         """Chooses ids for the tool calls of a complete message. Returns whether all of these tool calls can be

@@ -18,10 +18,12 @@ Rules:
    (`agui_tool_call_id`). If it is not there, it is taken from the task of the innermost tool (`tasks` mode). If that is
    unknown too, it is the id of the only unanswered tool call that another node of the graph made. If no id can be
    found, the model call is hidden and a warning is logged.
-4. The metadata keys `emit-messages` and `emit-tool-calls` of a model call hide its text or its tool calls, as they do
-   in `ag-ui-langgraph`
-   (https://github.com/ag-ui-protocol/ag-ui/blob/main/integrations/langgraph/python/ag_ui_langgraph/agent.py). They may
-   have the prefix `copilotkit:`. `model_calls.py` reads them.
+4. If the metadata key `emit-messages` of a model call is False, its text and its reasoning are hidden. If
+   `emit-tool-calls` is False, its tool calls are hidden. Both keys apply to a message that streams and to a complete
+   message. They hide only what arrives before the values: CopilotKit, whose `copilotkit_customize_config` sets them,
+   asks a node not to return a message that is to stay hidden
+   (https://docs.copilotkit.ai/langgraph-fastapi/advanced/disabling-state-streaming). The keys may have the prefix
+   `copilotkit:`. `model_calls.py` reads them.
 5. Structured output is not part of the conversation. `StructuredOutputMarker` in `connect` sets the mark
    `agui_structured`, which hides a whole model call or only its text, even if rule 2 chooses `tool` for the model call.
 6. Parts from a platform lack this mark, unless the graph on the platform uses `StructuredOutputMarker`. Without the

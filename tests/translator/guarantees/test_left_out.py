@@ -53,6 +53,7 @@ def result(ns: tuple[str, ...] = ()) -> Any:
 HIDE, STRUCTURED = marked(agui_visibility="hide"), marked(agui_structured="call")
 NO_TEXT = {**TALK, "emit-messages": False}
 NO_CALLS = {**TALK, "emit-tool-calls": False}
+WHOLE = AIMessage([THOUGHT, "Hi"], id="m", tool_calls=[WHOLE_CALL])
 HELD = ClientView([{"id": "held", "role": "assistant", "toolCalls": [HELD_CALL]}], {})
 ANOTHERS = ClientView([{"id": "m", "role": "assistant", "content": "x", "subagentRunId": "s"}], {})
 SUBAGENTS = next(recordings("local", fixture="subagents_one_asks")).parts
@@ -60,11 +61,17 @@ STATELESS = Options(state="none")
 
 CASES: dict[Reason, list[Case]] = {
     Reason.HIDDEN: [Case("The message 'm'", [chunk(text, metadata=HIDE) for text in "abc"])],
-    Reason.STRUCTURED: [Case("The message 'm'", [chunk(text, metadata=STRUCTURED) for text in "abc"])],
+    Reason.STRUCTURED: [
+        Case("The message 'm'", [chunk(text, metadata=STRUCTURED) for text in "abc"]),
+        Case("The text of the message 'm'", [("messages", (WHOLE, marked(agui_structured="text")))]),
+    ],
     Reason.MARKED: [
         Case("The text of the message 'm'", [chunk(text, metadata=NO_TEXT) for text in "abc"]),
         Case("The reasoning of the message 'm'", [chunk([THOUGHT], metadata=NO_TEXT) for _ in "abc"]),
         Case("The tool call 'call'", [chunk("", CALL, metadata=NO_CALLS)] * 2),
+        Case("The text of the message 'm'", [("messages", (WHOLE, NO_TEXT))]),
+        Case("The reasoning of the message 'm'", [("messages", (WHOLE, NO_TEXT))]),
+        Case("The tool call 'call'", [("messages", (WHOLE, NO_CALLS))]),
     ],
     Reason.IN_TOOL: [Case("The result 'result'", [result(("tools:1",))] * 2)],
     Reason.SUBAGENT: [Case("The message ", SUBAGENTS, Options(subagents="hidden"))],
@@ -115,6 +122,8 @@ CASES: dict[Reason, list[Case]] = {
     Reason.UNKNOWN_BLOCK: [
         Case("The content block 'deliberation'", [chunk([{"type": "deliberation", "text": "x"}])] * 2),
         Case("The content block 'deliberation'", [values(AIMessage([{"type": "deliberation"}], id="a"))] * 2),
+        Case("The content block ''", [chunk([{"deliberation": "x"}])] * 2),
+        Case("The content block ''", [values(AIMessage([{"deliberation": "x"}], id="a"))] * 2),
     ],
     Reason.UNKNOWN_CLIENT: [
         Case(
@@ -150,6 +159,14 @@ def test_what_is_left_out_is_in_the_log_once(reason: Reason, case: Case, caplog:
     assert len(found) == len(set(found)) > 0, lines
     assert len(set(lines)) == len(lines)
     assert len(found) == 1 or reason is Reason.SUBAGENT
+
+
+def test_a_block_that_has_only_an_index_is_not_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    """Bedrock's Converse API ends each block with one."""
+    caplog.set_level(logging.DEBUG, "langgraph_agui.translator.losses")
+    run = TranslatorRun()
+    run.feed(chunk([{"index": 0}]))
+    assert [record.getMessage() for record in caplog.records] == []
 
 
 def test_nothing_is_left_out_of_an_ordinary_run(caplog: pytest.LogCaptureFixture) -> None:

@@ -11,6 +11,7 @@ from langchain.tools import ToolRuntime
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import tool
 from langgraph.config import get_stream_writer
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command
 from langgraph_agui.connect.testing import ScriptedChatModel, text, tool_call
 from langgraph_agui.translator import (
@@ -193,6 +194,32 @@ def test_a_prediction_that_was_not_written_is_taken_back_once_its_call_is_answer
     assert run.view.state.keys() == {"document", "other"}
     run.feed(_VALUES)
     assert run.view.state == {"other": 1}
+
+
+async def test_a_prediction_ends_when_a_node_answers_its_call_with_a_dictionary() -> None:
+    """In the graph itself, and in a subgraph: the next values of the graph have the true value."""
+
+    async def ask(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [await model.ainvoke(state["messages"])]}
+
+    def act(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [{"role": "tool", "content": "done", "tool_call_id": "call-1"}]}
+
+    for depth in (0, 1):
+        model = ScriptedChatModel(turns=[tool_call("write_document", {"document": _WHOLE}, "call-1") + ends()])
+        builder = StateGraph(MessagesState).add_node("ask", ask).add_node("act", act)
+        builder.add_edge(START, "ask").add_edge("ask", "act")
+        if depth:
+            builder = StateGraph(MessagesState).add_node("agent", builder.compile()).add_edge(START, "agent")
+        graph: Any = builder.compile()
+        run = TranslatorRun(Options(predict_state=(_DOCUMENT,)), ClientView([], {}))
+        documents: list[Any] = []
+        given = {"messages": [{"role": "user", "content": "write", "id": "user-1"}]}
+        async for part in graph.astream(given, stream_mode=STREAM_MODES, subgraphs=True):
+            run.feed(part)
+            documents.append(_document(run))
+        assert _WHOLE in documents
+        assert documents[-1] is None
 
 
 def test_the_answer_to_another_call_takes_nothing_back() -> None:

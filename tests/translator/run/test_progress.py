@@ -259,3 +259,23 @@ async def test_a_tool_that_asked_and_goes_on_has_one_activity(agui_client: AguiC
     assert answer.accepted
     assert _contents(answer.messages)["call_0"]["status"] == "done"
     assert _contents(answer.messages)["call_0"]["output"] == ["asking"]
+
+
+@pytest.mark.parametrize("report", [_written("c1", 1), _emitted("c1", "a")])
+def test_the_progress_of_a_tool_does_not_say_that_an_older_result_is_gone(report: Any) -> None:
+    """A resumed run begins with values that lack the results of tools that had finished."""
+    calls = [{"id": call, "type": "function", "function": {"name": "dig", "arguments": "{}"}} for call in ("c1", "c2")]
+    known: list[Event] = [
+        {"id": "user-1", "role": "user", "content": "hi"},
+        {"id": "ai-1", "role": "assistant", "toolCalls": calls},
+        {"id": "of-c2", "role": "tool", "toolCallId": "c2", "content": "ok"},
+    ]
+    made = [{"name": "dig", "args": {}, "id": call} for call in ("c1", "c2")]
+    stored = {"type": "ai", "id": "ai-1", "content": "", "tool_calls": made}
+    run = TranslatorRun(view=ClientView(known, {}))
+    assert run.feed(("values", {"messages": [_USER, stored]})) == []
+    assert [event["type"] for event in run.feed(((), *report[1:]))] == ["ACTIVITY_SNAPSHOT"]
+    replayed = {"tools": {"messages": [ToolMessage("ok", id="of-c2", tool_call_id="c2")]}}
+    run.feed(("updates", {**replayed, "__metadata__": {"cached": True}}))
+    run.feed(_result("c1"))
+    assert "MESSAGES_SNAPSHOT" not in {event["type"] for event in run.events}

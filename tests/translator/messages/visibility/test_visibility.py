@@ -1,9 +1,10 @@
 """Whose speech is told while it streams: everyone's but tools' and middlewares' models, or whom the option names."""
 
+from operator import itemgetter
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessageChunk
+from langchain_core.messages import AIMessage, AIMessageChunk
 from langgraph_agui.translator import Options
 
 from fixtures import Fixture
@@ -268,6 +269,40 @@ async def test_both_spellings_of_the_metadata_keys_are_honoured(prefix: str) -> 
     node = {"langgraph_node": "n", "langgraph_checkpoint_ns": "n:1", "ls_model_type": "chat"}
     muted = {**node, f"{prefix}emit-messages": False}
     assert run_made([("messages", (AIMessageChunk(content="Quiet.", id="m"), muted))]).lines == []
+
+
+MUTED: tuple[dict[str, Any], ...] = (
+    {},
+    {"emit-messages": False},
+    {"emit-tool-calls": False},
+    {"emit-messages": False, "emit-tool-calls": False},
+    {"agui_structured": "text"},
+)
+
+
+@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize("marks", MUTED, ids=str)
+def test_of_a_complete_message_as_much_is_hidden_as_of_a_streamed_one(marks: dict[str, Any], named: bool) -> None:
+    metadata = {"langgraph_node": "n", "langgraph_checkpoint_ns": "n:1", "ls_model_type": "chat", **marks}
+    content: list[Any] = [{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": "Looking."}]
+    name = {"name": "ann"} if named else {}
+    fields: dict[str, Any] = {"id": "m", "content": content}
+    if not named:
+        fields["response_metadata"] = {"stop_reason": "max_tokens"}
+    call = {"name": "look", "args": {}, "id": "c1"}
+    whole = AIMessage(**fields, **name, tool_calls=[call])
+    chunk = AIMessageChunk(**fields, tool_call_chunks=[{**call, "args": "{}", "index": 0}], chunk_position="last")
+    streamed = run_made([("messages", (chunk, {**metadata, "lc_agent_name": name.get("name")}))])
+    told = run_made([("messages", (whole, metadata))])
+    by_id = itemgetter("id")
+    assert sorted(told.view.messages, key=by_id) == sorted(streamed.view.messages, key=by_id)
+    assert any(told.texts.values()) is not any(key in marks for key in ("emit-messages", "agui_structured"))
+
+
+def test_a_complete_message_of_which_nothing_may_be_seen_is_not_emitted() -> None:
+    metadata = {"langgraph_node": "n", "langgraph_checkpoint_ns": "n:1", "ls_model_type": "chat"}
+    parts = [("messages", (AIMessage("Quiet.", id="m", name="ann"), {**metadata, "emit-messages": False}))]
+    assert run_made(parts).lines == []
 
 
 def scratchy(node: str, text: str, *, tags: list[str]) -> Fixture:
