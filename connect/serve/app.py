@@ -24,6 +24,10 @@ from .requests.users import Authenticate, Authorize
 from .routes import agui_routes
 from .service import Service
 
+_ENTER_LIFESPAN = (
+    "write in the lifespan of the app that mounts it: async with mounted.router.lifespan_context(mounted): yield"
+)
+
 
 def agui_app(
     agents: Agents,
@@ -108,6 +112,7 @@ def agui_app(
         middleware=_middleware(origins, hosts),
         lifespan=routes.lifespan,
     )
+    service.enter_lifespan = _ENTER_LIFESPAN
     app.router.redirect_slashes = False
     app.router.default = _not_found(app.router, service)
     app.state.closing, app.state.service = service.closing, service

@@ -33,6 +33,11 @@ if TYPE_CHECKING:
     from fastapi.params import Depends
 
 _PARAMETER: Final = re.compile(r"{(\w+)(?::\w+)?}")
+_ENTER_LIFESPAN: Final = (
+    "where the routes are added in a lifespan, write there: async with add_agui_routes(app, ...).lifespan(app): yield; "
+    "where the app is mounted, write in the lifespan of the outer app: "
+    "async with mounted.router.lifespan_context(mounted): yield"
+)
 _TAGS: Final[list[str | Enum]] = ["AG-UI"]
 _FOUND: Final = "found_user"
 _USER: Final = "langgraph_agui.user"
@@ -119,6 +124,7 @@ def add_agui_routes(
         else:
             _add(router, route, passes, path)
     _enter(router, made)
+    made.service.enter_lifespan = _ENTER_LIFESPAN
     return made
 
 

@@ -39,6 +39,10 @@ PROTOCOLS: tuple[Protocol, ...] = (copilotkit, agui)
 """What is spoken over HTTP. Of endpoints with the same method and path the first whose request it is answers it; the
 paths of plain AG-UI come last, since an agent's name may be anything."""
 
+_ENTER_LIFESPAN = (
+    "write Starlette(routes=routes, lifespan=routes.lifespan), or in the app's own lifespan: "
+    "async with routes.lifespan(app): yield"
+)
 _log = logging.getLogger(__name__)
 
 
@@ -154,6 +158,7 @@ def agui_routes(
     service = Service(made, users, limits or Limits(), heartbeat, Closing(grace, drain))
     pages = {**(inspector_pages() if inspector else {}), **health_pages(service.readiness)}
     below = routes(service, (each for protocol in PROTOCOLS for each in protocol(service.names)), pages)
+    service.enter_lifespan = _ENTER_LIFESPAN
     service.has_sockets = authenticate is not None if websocket is None else websocket
     sockets = WebSockets(service, origins).routes() if service.has_sockets else ()
     found: list[BaseRoute] = [WebSocketRoute(path + each.path, each.endpoint) for each in sockets]

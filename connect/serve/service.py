@@ -73,8 +73,8 @@ _ENDS_HERE = "The server is shutting down, and with it this run."
 _CONTINUES = "This server is shutting down. The run continues, or keeps its place in the queue: connect to it again."
 
 _NO_LIFESPAN = (
-    "The lifespan of the routes of agents %s was never entered, so streams and runs do not end with the server: enter "
-    "it in that of the outer app (app.router.lifespan_context of a mounted agui_app, or routes.lifespan)."
+    "The lifespan of the routes of agents %s was never entered, so streams and runs do not end with the server: %s. "
+    "In a test: with TestClient(app) as client."
 )
 
 _log = logging.getLogger(__name__)
@@ -123,16 +123,20 @@ class Service:
         """Whether the app serves WebSockets."""
         self.has_lifespan = False
         """Whether the lifespan of its routes was entered."""
+        self.enter_lifespan = ""
+        """What has to be written for that, where it was forgotten."""
         self._has_warned = False
         self.heartbeat = heartbeat
         closing.at_begin = self._begin_to_end
 
     def check_lifespan(self) -> None:
-        """Warns once, at a request, if the lifespan of the routes was never entered. Otherwise nobody would notice
-        before the server ends."""
+        """Logs an error at the first request, if the lifespan of the routes was never entered. Otherwise nobody would
+        notice before the server ends. The request is served: a test client that is no context runs no lifespan either,
+        and nothing distinguishes its requests from others."""
+        self.closing.reopen_elsewhere()
         if not (self.has_lifespan or self._has_warned):
             self._has_warned = True
-            _log.warning(_NO_LIFESPAN, ", ".join(self.agents))
+            _log.error(_NO_LIFESPAN, ", ".join(self.agents), self.enter_lifespan)
 
     async def perform(self, operation: Operation, caller: Caller) -> Result:
         """Does what an operation says, if the caller may. Raises `Refusal` and other errors that `errors` answers."""

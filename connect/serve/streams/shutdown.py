@@ -70,6 +70,8 @@ class Closing:
         self._drain = drain
         self._until: float | None = None
         """When `grace` and `drain` are over, by the event loop's clock. None: the end has not begun."""
+        self._loop: asyncio.AbstractEventLoop | None = None
+        """The event loop in which the end began last."""
         self._is_hurried = False
         self._wait: asyncio.Timeout | None = None
         """The end of the present wait, for streams or for runs."""
@@ -113,7 +115,7 @@ class Closing:
         if self.has_begun:
             return
         self.has_begun = True
-        loop = asyncio.get_running_loop()
+        loop = self._loop = asyncio.get_running_loop()
         self._until = loop.time() + self._grace + self._drain
         self.at_begin()
         self._ending = loop.create_task(self._end(), name="the end of what is open")
@@ -148,6 +150,12 @@ class Closing:
         self._is_hurried = True
         if self._wait is not None and not self._wait.expired():
             self._wait.reschedule(asyncio.get_running_loop().time())
+
+    def reopen_elsewhere(self) -> None:
+        """Takes requests again in another event loop than the one in which the end began. No server ends there: a test
+        client has ended one before."""
+        if self.has_begun and self._loop is not asyncio.get_running_loop():
+            self.reopen()
 
     def reopen(self) -> None:
         """Takes requests again, for an app that is started again."""

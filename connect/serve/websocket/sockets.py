@@ -77,6 +77,7 @@ class WebSockets:
         with ExitStack() as taken:
             try:
                 self._check_origin(websocket)
+                service.check_lifespan()
                 if service.closing.has_begun:
                     raise shutting_down()
                 await service.users.authenticate(request)
@@ -200,7 +201,6 @@ class _Socket:
     async def _performed(self, command: Command) -> Result | Refusal:
         """What a command gives, by the user of the handshake."""
         service, scope = self._service, self._websocket.scope
-        service.check_lifespan()
         request: Request = as_request({**scope, "state": dict(scope.get("state") or {})})
         try:
             async with service.closing.opened():

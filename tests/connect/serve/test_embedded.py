@@ -167,7 +167,7 @@ async def test_a_value_that_nobody_takes_for_the_user_is_warned_of_once(caplog: 
 
 
 @pytest.mark.parametrize("is_entered", [True, False])
-async def test_a_lifespan_that_nobody_enters_is_warned_of_once(
+async def test_a_lifespan_that_nobody_enters_is_an_error_in_the_log_once(
     caplog: pytest.LogCaptureFixture, is_entered: bool
 ) -> None:
     mounted = agui_app({"chat": chat()})
@@ -182,7 +182,10 @@ async def test_a_lifespan_that_nobody_enters_is_warned_of_once(
         for _ in range(2):
             assert (await client.get("/agents/health")).status_code == 200
     lines = [record for record in caplog.records if "was never entered" in record.getMessage()]
-    assert [(line.levelname, line.args) for line in lines] == ([] if is_entered else [("WARNING", ("chat",))])
+    assert [line.levelname for line in lines] == ([] if is_entered else ["ERROR"])
+    for line in lines:
+        assert "of agents chat was" in line.getMessage()
+        assert "async with mounted.router.lifespan_context(mounted): yield" in line.getMessage()
 
 
 PATHS = ("/agents/{agent}", "/agents")

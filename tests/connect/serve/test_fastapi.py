@@ -2,6 +2,8 @@
 for the routes of agents too. (`test_embedded`: the routes on real servers.)"""
 
 import warnings
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
 import pytest
@@ -22,7 +24,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.testclient import WebSocketDenialResponse
 
-from tests.support.servers.serving import posted
+from tests.support.servers.serving import kinds_of, posted
 
 ADA = {"Authorization": "Bearer ada"}
 
@@ -217,15 +219,10 @@ def test_handlers_answer_the_handshakes_of_sockets_too() -> None:
     for kinds in ((), (StarletteHTTPException,)):
         with TestClient(with_handlers(*kinds)) as client:
             for name, (agent, headers, status) in sockets.items():
-                opening = client.websocket_connect(f"/agents/{agent}/ws?thread=t", headers=headers)
                 if status is None:
-                    with opening as socket:
-                        socket.send_json({"do": "run", "input": posted("t", "hi")})
-                        while "do" not in (said := socket.receive_json()):
-                            if "delta" in said:
-                                assert said["delta"] == "Hello, ada!"
-                        assert said == {"do": "run", "status": 200}
+                    assert said_over_a_socket(client, "t") == "Hello, ada!"
                     continue
+                opening = client.websocket_connect(f"/agents/{agent}/ws?thread=t", headers=headers)
                 with pytest.raises(WebSocketDenialResponse) as refused, opening:
                     pass
                 assert refused.value.status_code == status, name
@@ -243,3 +240,132 @@ def test_handlers_of_a_starlette_app_answer_too() -> None:
         with TestClient(app) as client:
             refused = client.post("/agents/other", json=posted("t", "hi"))
             assert (refused.status_code, key in refused.json()) == (404, True)
+
+
+async def keep_user(request: Request, user: CurrentUser) -> None:
+    request.state.user = user
+
+
+def of_the_app(**how: Any) -> FastAPI:
+    app = FastAPI(dependencies=[Depends(keep_user)])
+    add_agui_routes(app, {"chat": greeter()}, **how)
+    return app
+
+
+def of_the_router(**how: Any) -> FastAPI:
+    app, router = FastAPI(), APIRouter(dependencies=[Depends(keep_user)])
+    add_agui_routes(router, {"chat": greeter()}, **how)
+    app.include_router(router)
+    return app
+
+
+def of_the_inclusion(**how: Any) -> FastAPI:
+    app, router = FastAPI(), APIRouter()
+    add_agui_routes(router, {"chat": greeter()}, **how)
+    app.include_router(router, dependencies=[Depends(keep_user)])
+    return app
+
+
+def of_the_routes(**how: Any) -> FastAPI:
+    app = FastAPI()
+    add_agui_routes(app, {"chat": greeter()}, dependencies=[Depends(keep_user)], **how)
+    return app
+
+
+def that_authenticates(**how: Any) -> FastAPI:
+    app = FastAPI()
+    add_agui_routes(app, {"chat": greeter()}, authenticate=Depends(current_user), **how)
+    return app
+
+
+def said_over_a_socket(client: TestClient, thread_id: str) -> str:
+    """What a run says over a socket of Ada's."""
+    text = ""
+    with client.websocket_connect(f"/agents/chat/ws?thread={thread_id}", headers=ADA) as socket:
+        socket.send_json({"do": "run", "input": posted(thread_id, "hi")})
+        while "do" not in (said := socket.receive_json()):
+            text += said.get("delta", "")
+    assert said == {"do": "run", "status": 200}
+    return text
+
+
+@pytest.mark.parametrize("build", [of_the_app, of_the_router, of_the_inclusion, of_the_routes, that_authenticates])
+def test_dependencies_protect_every_route_and_their_user_reaches_authorize_and_the_graph(build: Any) -> None:
+    users: list[Any] = []
+
+    def authorize(user: Any, action: Action, agent: str, thread_id: str | None) -> bool:
+        users.append(user)
+        return True
+
+    app = build(authorize=authorize, websocket=True)
+    with TestClient(app) as client:
+        operations = [(method, path) for path, each in app.openapi()["paths"].items() for method in each]
+        assert len(operations) > 15
+        for method, path in operations:
+            is_open = path in ("/agents/health", "/agents/ready") and build in (of_the_routes, that_authenticates)
+            url = path.format(agent="chat", thread="t")
+            assert client.request(method, url).status_code == (200 if is_open else 401), (method, path)
+        with pytest.raises(WebSocketDenialResponse), client.websocket_connect("/agents/chat/ws?thread=t"):
+            pass
+        assert users == []
+        assert "Hello, ada!" in client.post("/agents/chat", json=posted("t", "hi"), headers=ADA).text
+        assert said_over_a_socket(client, "u") == "Hello, ada!"
+        assert client.get("/agents/threads/t?agent=chat", headers=ADA).status_code == 200
+    assert len(users) > 2
+    assert {user.identity for user in users} == {"ada"}
+
+
+def test_a_test_client_gets_a_stream_to_its_end_with_a_lifespan_and_without() -> None:
+    app = that_authenticates()
+    plain, entered = TestClient(app), TestClient(app)
+
+    def check(client: TestClient, thread_id: str) -> None:
+        for number in range(2):
+            sent = posted(thread_id, "hi", run_id=f"run-{number}")
+            sent["messages"][0]["id"] = f"said-{number}"
+            answer = client.post("/agents/chat", json=sent, headers=ADA)
+            assert (answer.status_code, kinds_of(answer.text)[-1]) == (200, "RUN_FINISHED")
+        state = client.get(f"/agents/threads/{thread_id}/messages?agent=chat", headers=ADA)
+        assert [each["role"] for each in state.json()["messages"]] == ["user", "assistant"] * 2
+        assert said_over_a_socket(client, f"{thread_id}-socket") == "Hello, ada!"
+
+    check(plain, "before")
+    for thread_id in ("one", "two"):
+        with entered as client:
+            check(client, thread_id)
+    check(plain, "after")
+
+
+def test_an_app_that_never_runs_the_lifespan_of_its_routes_is_told_what_to_write(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    @asynccontextmanager
+    async def adding(app: FastAPI) -> AsyncIterator[None]:
+        add_agui_routes(app, {"chat": greeter()})
+        yield
+
+    @asynccontextmanager
+    async def entering(app: FastAPI) -> AsyncIterator[None]:
+        async with add_agui_routes(app, {"chat": greeter()}).lifespan(app):
+            yield
+
+    inner, outer = FastAPI(), FastAPI()
+    add_agui_routes(inner, {"chat": greeter()})
+    outer.mount("/sub", inner)
+    routes = agui_routes({"chat": greeter()})
+    add = "write there: async with add_agui_routes(app, ...).lifespan(app): yield"
+    mount = "write in the lifespan of the outer app: async with mounted.router.lifespan_context(mounted): yield"
+    for app, prefix, message in (
+        (FastAPI(lifespan=adding), "", add),
+        (outer, "/sub", mount),
+        (Starlette(routes=routes), "", "write Starlette(routes=routes, lifespan=routes.lifespan)"),
+        (FastAPI(lifespan=entering), "", None),
+    ):
+        caplog.clear()
+        with TestClient(app) as client:
+            for thread_id in ("one", "two"):
+                answer = client.post(f"{prefix}/agents/chat", json=posted(thread_id, "hi"))
+                assert kinds_of(answer.text)[-1] == "RUN_FINISHED"
+        errors = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+        assert len(errors) == (0 if message is None else 1)
+        assert all("of agents chat was never entered" in each and str(message) in each for each in errors)
