@@ -127,9 +127,11 @@ def with_thread(view: ClientView, thread_id: str, ended: RunOutcome, options: Op
 
     A client may send an older conversation, or its new message alone. A run that began with that would take the other
     messages from the thread's other readers, until its first `values`. Messages that the client alone has stay behind
-    the same message; those behind its last message that the thread has, such as a new one, stay at the end.
+    the same message; those behind its last message that the thread has, such as a new one, stay at the end. Activities
+    are no messages of the thread: the error of its last run is not the new run's.
     """
-    thread = idle_view(thread_id, ended, options).messages
+    shown = idle_view(thread_id, ended, options).messages
+    thread = [message for message in shown if message["role"] != "activity"]
     ids, own = {message["id"] for message in thread}, {message["id"]: message for message in view.messages}
     behind: dict[str | None, list[Event]] = {}
     last: str | None = None
