@@ -90,7 +90,7 @@ class Losses:
     def refused(self, event: Mapping[str, Any]) -> None:
         """Handles an event that is not emitted because the client would refuse it and all later events. If an
         unexpected exception has occurred before, the event usually belongs to an item whose beginning or end is
-        missing, so it is only logged. If not, the event shows an error in the translator, and counts as a loss."""
+        missing, so it is only logged. If not, the event indicates a bug in the translator, and counts as a loss."""
         what = f"An event {event['type']} that the client would refuse"
         if self._has_faults:
             _log.debug("%s is not emitted (thread %r, run %r).", what, *self._names)

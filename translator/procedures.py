@@ -25,7 +25,7 @@ from .checkpoint.messages import Messages
 from .checkpoint.state import State
 from .checkpoint.superstep import Superstep
 from .checkpoint.values import RootValues, SuperstepEnd
-from .checkpoint.waiting import Waiting, WaitingMessages
+from .checkpoint.waiting import SubgraphMessages, Waiting
 from .client.open_items import OpenItems
 from .client.view import ClientView
 from .convert.compare import by_id, has_edited_arguments
@@ -192,16 +192,16 @@ class Procedures:
 
     # --- root values ----------------------------------------------------------------------------------------------
 
-    def _stored_in_subgraphs(self) -> WaitingMessages:
+    def _stored_in_subgraphs(self) -> SubgraphMessages:
         """The messages that count as stored because they are in the checkpoints of subgraphs that are waiting at an
         interrupt."""
         if not self._waiting.namespaces:
-            return WaitingMessages([], bool(self._interrupts))
+            return SubgraphMessages([], bool(self._interrupts))
         owners = {ns: self._visible_owner(ns) for ns in self._waiting.namespaces}
-        places, at_breakpoint = self._interrupts.namespaces, self._interrupts.is_stopped
+        places, at_breakpoint = self._interrupts.namespaces, self._interrupts.is_at_breakpoint
         has_compared = self._root.has_compared
         stored = self._waiting.stored(owners, places, at_breakpoint=at_breakpoint, has_compared=has_compared)
-        return WaitingMessages(stored, bool(self._interrupts))
+        return SubgraphMessages(stored, bool(self._interrupts))
 
     def _release(self, *, is_older: bool = False) -> Iterable[Event]:
         """Returns the events for the first values, if they were deferred (rule 1)."""

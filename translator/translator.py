@@ -18,11 +18,14 @@ How a part becomes events
    a single short event and applies that event to the view itself. It is never taken before the start or after the end,
    because no message is open at those times.
 2. Procedures call handlers in three packages: `messages` (messages that stream), `run` (subagents, steps, interrupts,
-   the ending) and `checkpoint` (stored messages and state). These packages do not import each other. They share two
-   objects. The `Ledger` records what is known about the messages of the run. The view contains the client's messages
-   and state, and the items that are open at the client.
+   the ending) and `checkpoint` (stored messages and state). These packages do not import each other. They share a few
+   objects. The view contains the client's messages and state, and the items that are open at the client. The `Ledger`
+   records what is known about the messages of the run, and `ToolTasks` which tasks run tools. `Snapshots` makes the
+   messages snapshots, and `Losses` counts and logs what is left out.
 3. Procedures and handlers yield events; they do not emit them. Each event is applied to the view before the next one is
-   made (`_applied`), so a handler always sees the current messages and state of the client.
+   asked for (`_applied`), so a handler sees the current messages and state of the client. The exceptions are events
+   that a function returns in a list, such as the events of one complete message. The whole list is made from the same
+   view.
 4. If a handler raises an exception, the events that it made before are still emitted, the loss is counted and logged,
    and the stream continues (`losses.py`). This is a safeguard; no known input causes such an exception. If an event
    cannot be framed or applied, it is left out, and so are any events that the client would refuse without it. The first
@@ -43,9 +46,11 @@ the id under which a message is emitted              `messages/model_calls.py`, 
 the id of a tool call, and which result answers it   `calls.py`. A result has the id it is stored under; the
                                                      result of a tool that the provider runs gets its id
                                                      in `wire/ids.py`
+in which order it is asked why a chunk is left out   `messages/stream.py`, "Order of the decisions"
 whether the client already has a stored message      `checkpoint/messages.py`
+whether stored messages need a `MESSAGES_SNAPSHOT`   `checkpoint/messages.py`, rules 3 and 4
 what a snapshot makes the client drop                `snapshots.py`, and `client/snapshots.py`
-which older values are deferred or ignored `checkpoint/values.py`, rules 1 to 4
+which older values are deferred or ignored           `checkpoint/values.py`, rules 1 to 4
 when text that nobody saved is removed               `checkpoint/values.py`, rules 5 to 7; without a `values`
                                                      part, `checkpoint/superstep.py`
 which messages stay displayed at an interrupt        `checkpoint/values.py`, rule 5; `checkpoint/waiting.py`
@@ -54,8 +59,10 @@ what begins a step, and what ends it                 `run/steps.py`
 what a late joiner is missing                        `client/catch_up.py`; messages:
                                                      `client/missing_messages.py`; open items:
                                                      `client/open_items.py`
-what a page that is loaded again displays            the checkpoint: `convert/conversation.py`. While the run waits
-                                                     also `checkpoint/waiting.py`, and `Translator.waiting_messages`
+what a page that is loaded again displays            the checkpoint: `convert/conversation.py`
+what such a page also displays while a node waits    `checkpoint/waiting.py` (messages in the checkpoints of
+                                                     subgraphs), and `Translator.waiting_messages` (messages that
+                                                     no checkpoint contains)
 which tool call an interrupt belongs to              `run/interrupts.py`, rule 4
 how the run ends                                     `procedures.py`, and `run/ending.py`
 why the same parts give the same bytes               `jsonable/to_json.py`, and `wire/ids.py`

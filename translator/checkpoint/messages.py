@@ -250,7 +250,9 @@ class Messages:
             yield from appended
             if missing and (not appended or not _are_in_order(view.order, wanted)):
                 yield from self._snapshots.of(merge(wanted, order, view.message))
-            for item in uncompared:  # after a snapshot, the client's copies are already these objects
+            # Share the stored messages with the view, so that only one copy of each stays in memory. A snapshot needs
+            # no such step, because it already puts these objects in the view.
+            for item in uncompared:
                 view.share(wanted[item])
         ledger.compared(wanted, continued, is_partial=is_partial)
 

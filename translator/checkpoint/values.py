@@ -52,7 +52,7 @@ from ..parts.message import fields_of
 from ..wire.events import Event
 from .messages import Messages
 from .state import State
-from .waiting import WaitingMessages
+from .waiting import SubgraphMessages
 
 _NONE: Any = object()
 
@@ -116,7 +116,7 @@ class RootValues:
         self._is_ahead = False
         """Whether a checkpoint was newer than all values that the stream has delivered so far (rule 4)."""
 
-    def defers(self, values: Any, waiting: WaitingMessages, *, is_partial: bool) -> bool:
+    def defers(self, values: Any, waiting: SubgraphMessages, *, is_partial: bool) -> bool:
         """Defers these values until the next part arrives, if rule 1 demands it. Returns whether they were deferred."""
         if self.has_compared:
             return False
@@ -129,7 +129,7 @@ class RootValues:
         return is_older
 
     def release(
-        self, waiting: WaitingMessages, *, is_older: bool = False
+        self, waiting: SubgraphMessages, *, is_older: bool = False
     ) -> Generator[Event, None, SuperstepEnd | None]:
         """Yields the events for the first values if they were deferred. `is_older`: whether these values are known to
         be older than the client's messages and state, so that nothing is removed."""
@@ -141,7 +141,7 @@ class RootValues:
         return (yield from self._reconcile(deferred, waiting, is_partial=is_partial, is_older=is_older))
 
     def on_values(
-        self, values: Any, waiting: WaitingMessages, *, is_partial: bool
+        self, values: Any, waiting: SubgraphMessages, *, is_partial: bool
     ) -> Generator[Event, None, SuperstepEnd | None]:
         """Yields the events for values of the stream, unless they are older than a checkpoint."""
         self._has_stream_values = True
@@ -188,7 +188,7 @@ class RootValues:
                 if (event := self._state.on_checkpoint(values)) is not None:
                     yield event
 
-    def remove_unsaved(self, waiting: WaitingMessages) -> Generator[Event, None, SuperstepEnd | None]:
+    def remove_unsaved(self, waiting: SubgraphMessages) -> Generator[Event, None, SuperstepEnd | None]:
         """Yields the events that remove the messages emitted since the last values, because no task has written to a
         channel (rule 7)."""
         messages = self._channel(self.last)
@@ -199,13 +199,13 @@ class RootValues:
         yield from self._messages.without_channel() if messages is None else self._messages.remove_unsaved()
         return SuperstepEnd(is_compared=True)
 
-    def waiting_messages(self, waiting: WaitingMessages) -> list[Event]:
+    def waiting_messages(self, waiting: SubgraphMessages) -> list[Event]:
         """The messages that the client displays but no checkpoint contains. This method is called while an interrupt is
         pending (rule 5)."""
         ids, answered = _stored_ids(self._channel(self.last) or (), waiting.stored)
         return self._ledger.waiting_messages(ids, answered)
 
-    def at_end(self, waiting: WaitingMessages, state: Any = None) -> Generator[Event, None, SuperstepEnd | None]:
+    def at_end(self, waiting: SubgraphMessages, state: Any = None) -> Generator[Event, None, SuperstepEnd | None]:
         """Yields the events for the end of a run. They remove the messages that were not stored. `state`: the values in
         the ending; None if no values are known that are newer than those of the stream."""
         self._has_ended = True
@@ -225,7 +225,7 @@ class RootValues:
         return SuperstepEnd(is_compared=True)
 
     def _reconcile(
-        self, values: Any, waiting: WaitingMessages, *, is_partial: bool, is_older: bool = False
+        self, values: Any, waiting: SubgraphMessages, *, is_partial: bool, is_older: bool = False
     ) -> Generator[Event, None, SuperstepEnd | None]:
         """Yields the events after which the client's messages and state equal these values.
 
@@ -258,7 +258,7 @@ class RootValues:
         return ended
 
     def _reconcile_messages(
-        self, messages: Sequence[Any] | None, waiting: WaitingMessages, *, is_partial: bool
+        self, messages: Sequence[Any] | None, waiting: SubgraphMessages, *, is_partial: bool
     ) -> Generator[Event, None, SuperstepEnd | None]:
         has_compared = self.has_compared
         if not is_partial:
@@ -272,7 +272,7 @@ class RootValues:
             yield from self._messages.without_channel()
         return None if is_partial else SuperstepEnd(messages is not None or self._unsaved == "step")
 
-    def _keep_unsaved(self, messages: Sequence[Any], waiting: WaitingMessages) -> None:
+    def _keep_unsaved(self, messages: Sequence[Any], waiting: SubgraphMessages) -> None:
         """Tells the ledger which of the superstep's messages stay although they are not stored (rule 5)."""
         is_kept = waiting.is_pending or self._unsaved == "keep"
         if not is_kept and (self._unsaved == "step" or self._has_ended):

@@ -23,8 +23,9 @@ Rules:
 3. Input without a user message is recognised differently. If a subgraph has just started, its first values contain only
    its input. If a subgraph continues, its first values contain the messages with which it stopped. The client already
    has those messages, or gets them from a checkpoint that was read. If the stream was joined after a subgraph had
-   started, its first values may contain messages of its nodes that the client has missed. For this reason, no values
-   count as input until the stream has delivered values of the root graph without interrupts.
+   started, its first values may contain messages of its nodes that the client has missed. For this reason, a
+   subgraph's first values count as its input only once the stream has delivered root-graph values that contain no
+   interrupts.
 4. While an interrupt is pending, the superstep of the root graph has not ended. So all messages that were emitted in it
    stay, even if they are not stored. When the run continues, the interrupted task starts again from its beginning
    (https://docs.langchain.com/oss/python/langgraph/interrupts). The messages of tasks that have returned are compared
@@ -50,7 +51,7 @@ from ..parts.part import Namespace
 from ..wire.events import Event
 
 
-class WaitingMessages(NamedTuple):
+class SubgraphMessages(NamedTuple):
     """The messages of the subgraphs in which a run is waiting at an interrupt, and whether the run is waiting at
     all."""
 
@@ -115,8 +116,8 @@ class Waiting:
         self._written.pop(ns, None)
 
     def root_values_came(self) -> None:
-        """Records that the stream has delivered values of the root graph without interrupts. Every subgraph that
-        appears for the first time after this has just started."""
+        """Records that the stream has delivered root-graph values that contain no interrupts. Every subgraph that
+        appears for the first time after this has just started (rule 3)."""
         self._sees_beginnings = True
 
     def root_superstep_ended(self) -> None:

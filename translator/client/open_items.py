@@ -13,8 +13,8 @@ The rules follow the client's verifier
 - The start and the end of a run close all items. Subagents that have ended are remembered until the next run starts.
 - Snapshots do not contain subagents. So all subagents of a live run are started again for a reader. This includes the
   subagents that have ended, because later events may name them as parents.
-- If an item ended while the reader was away, it is closed for the reader with its original END event, if that event is
-  known.
+- If a subagent ended while the reader was away, it is closed for the reader with its original END event, if that event
+  is known. Any other item is closed with a new END event, because the original ones are not kept.
 - A START event that is emitted again has no metadata, because the message already contains newer metadata. A repeated
   `TOOL_CALL_START` contains the tool call's current name.
 """

@@ -27,8 +27,10 @@ def client_contents(values: Any, options: Options | None = None) -> tuple[list[E
     `values`: the values of the thread's checkpoint, possibly from a platform.
     `options`: decides which messages and channels are visible.
 
-    If the run succeeded, a client that followed the run has exactly these messages and this state. If the run stopped
-    at an interrupt, the client also has the messages of the subgraphs that are waiting at the interrupt.
+    If the run succeeded, a client that followed the run has this state, and these messages in this order. It may also
+    have messages that the checkpoint does not contain: messages of subagents, activities that nodes and tools wrote,
+    and messages that the options `unsaved="keep"` and `history="keep"` keep. If the run stopped at an interrupt, the
+    client also has the messages of the subgraphs and the nodes that are waiting at the interrupt.
     """
     options = options or Options()
     named = channels(values)

@@ -29,8 +29,9 @@ Rules:
    provider id continues a model call that has only had a run id. In both cases, exactly one model call of the task must
    fit. Any other chunk begins a new model call. If the guess is wrong, the `values` of the root graph correct the
    messages.
-4. When the first content block arrives that may be emitted, the message gets its provider id if that id is known. If
-   not, the message gets its run id.
+4. The message's id is chosen when the first content block that may be emitted arrives. It is the provider id if that id
+   is known, and the run id if not. If no chunk has had an id, it is the task of the model call
+   (`langgraph_checkpoint_ns`).
 5. A model call that has ended takes no more chunks. A later chunk with the same id belongs to another model call.
 """
 
@@ -225,7 +226,7 @@ class ModelCalls:
     def begin(
         self, message_id: str, metadata: Mapping[str, Any], owner: Owner, parent_tool_call: str | None = None
     ) -> ModelCall:
-        """Creates a model call. `parent_call`: the id of the tool call under which the model call is displayed."""
+        """Creates a model call. `parent_tool_call`: the id of the tool call under which the model call is displayed."""
         model_call = ModelCall(task_of(metadata), metadata, owner, parent_tool_call)
         self._by_task.setdefault(model_call.task, []).append(model_call)
         self._live.append(model_call)

@@ -22,7 +22,8 @@ Rules:
    already has it, or if the client could not tell which tool call it answers (`calls.py`). It is also not emitted if
    its tool call was made in this run and the client does not know the tool call. In that case, the tool call was hidden
    or removed, and the checkpoint has to add both, because a client displays a result only together with its tool call.
-   Results inside a tool or a hidden subagent are not emitted either. If a node returns a result as a dictionary, the
+   Results inside a tool or a hidden subagent are not emitted either, and neither are results that the options
+   `tool_results` and `hidden_tools` exclude, nor results without an id. If a node returns a result as a dictionary, the
    stream contains no message for the result, because LangGraph only looks for message objects
    (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_messages.py). If that node is
    in a subgraph, the result is taken from the subgraph's values, which arrive long before the root graph's values
@@ -47,6 +48,25 @@ Rules:
    stream contains no values before this result. So if the client's messages are unknown, a message in the result is
    emitted only if it certainly belongs to this run. The client may already have a copy of any other message, and would
    append the text to that copy.
+
+Order of the decisions
+
+These questions are asked about each chunk, in this order. The first one that rules the chunk out gives the `Reason`.
+
+1. Has the run failed (`Translator.feed`)? Does the message certainly belong to this run (rule 7)?
+2. Which model call does the chunk belong to (`model_calls.py`)? A chunk with the id of a model call that has ended
+   begins another one.
+3. If the chunk begins a model call: is the model call visible? First the option `subagents` decides, then
+   `visibility.py`, and then whether the client has the tool call under which the model call is displayed. If it is not
+   visible, its record is suppressed.
+4. If nothing of the message has been emitted yet: does a checkpoint that was read contain the message (rule 5)?
+5. Has the record of the message been suppressed: by one of these questions, by a checkpoint (rule 5), by the end of its
+   superstep (rule 6), or by another message with its id?
+6. For each content block: does the metadata of the model call or an option hide this kind of content, or is it held
+   back (`visibility.py`, rules 4 to 6)?
+7. If nothing of the message has been emitted yet: may the message have its id? Another agent's message may have the
+   same id, or the client may have a message with that id that no snapshot can remove (`blocks.py`, rules 2 and 3).
+8. If the block begins a tool call: is the tool call's id free (`calls.py`)?
 """
 
 from __future__ import annotations

@@ -7,10 +7,11 @@ Rules:
    A model call counts as made by a middleware if its metadata contains `lc_internal_call`
    (https://github.com/langchain-ai/langchain/tree/master/libs/langchain_v1/langchain/agents/middleware), or shows that
    it produces a summary (`lc_source`). The hooks of LangGraph's `create_react_agent` count as middlewares too. They are
-   nodes with fixed names.
-2. The option `visibility` can override rule 1 for a model call with `stream`, `hide` or `tool`. If the option does not
-   cover the model call, the key `agui_visibility` in the call's metadata can override rule 1 in the same way. The
-   choice `tool` has no effect outside a tool. If the option is a function, and that function raises an exception or
+   nodes with fixed names. A subagent of deepagents runs inside the tool `task`, but its model calls do not count as
+   made inside that tool. The option `subagents` decides whether they are visible (`run/subagents.py`).
+2. The `visibility` option can override rule 1 for a model call by choosing `stream`, `hide` or `tool`. If the option
+   does not cover the model call, the key `agui_visibility` in the call's metadata can override rule 1 in the same way.
+   The choice `tool` has no effect outside a tool. If the option is a function, and that function raises an exception or
    returns an invalid value, the model call is hidden and a warning is logged. If the value of the key is invalid, the
    key is ignored and a warning is logged.
 3. With `tool`, the messages of a model call inside a tool are emitted with the id of the tool call, as

@@ -1,5 +1,6 @@
-"""Defines the stream modes to request, namespaces, and `Part`. A `Translator` sees LangGraph's stream only in the shape
-of `Part`s. `reader.py` converts the parts of every stream to this shape."""
+"""Defines the stream modes to request, namespaces, and `Part`. `reader.py` converts the parts of every stream to this
+shape, and the procedures of a translator know no other. For speed, `Translator.feed` takes the message out of a part
+that has not been converted yet, to find out whether it only continues an open message."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Provides `PartReader`, which turns the items of any LangGraph stream into `Part`s. Only the modules in this package
-know the shapes in which parts arrive.
+"""Provides `PartReader`, which turns the items of any LangGraph stream into `Part`s. The modules in this package know
+the shapes in which parts arrive. Outside of it, only `Translator.feed` knows one of them, the tuples of a local stream
+with subgraphs, because every token passes through that method.
 
 Shapes, as measured on langgraph 1.0 to 1.2 and langgraph-sdk 0.3 to 0.4:
 

@@ -52,8 +52,10 @@ class Delegation(NamedTuple):
 
 class Delegations:
     """Keeps track of the unanswered `task` calls that the graphs of a run have made. `view`: the client's messages.
-    `call_of`: a function that returns the id of the call that a tool's task runs, or None if the `tasks` mode has not
-    named the call."""
+
+    `call_of`: takes the namespace of the LangGraph task that executes a tool, and returns the id of that tool call, or
+    None if the `tasks` mode has not shown it.
+    """
 
     def __init__(self, view: ClientView, options: Options, call_of: Callable[[Namespace], str | None]) -> None:
         self._view = view

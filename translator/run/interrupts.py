@@ -126,11 +126,11 @@ class Interrupts:
     def __init__(self, losses: Losses) -> None:
         self._losses = losses
         self._found: dict[str, _Interrupt] = {}
-        self.is_stopped = False
+        self.is_at_breakpoint = False
         """Whether the run stopped at a static breakpoint. The stream does not show where the breakpoint is."""
 
     def __bool__(self) -> bool:
-        return bool(self._found) or self.is_stopped
+        return bool(self._found) or self.is_at_breakpoint
 
     @property
     def places(self) -> list[tuple[Namespace, str]]:
@@ -147,13 +147,13 @@ class Interrupts:
         static breakpoint. `call_id`: the id of the tool call that the graph at `ns` made and whose tool raised the
         interrupts, if known."""
         if type(interrupts) in (tuple, list):
-            self.is_stopped = self.is_stopped or not interrupts
+            self.is_at_breakpoint = self.is_at_breakpoint or not interrupts
             self._add(ns, interrupts, call_id, is_of_run=not ns)
 
     def add_pending(self, ns: Namespace, interrupts: Sequence[Any], *, at_breakpoint: bool) -> None:
         """Adds the interrupts that are pending in a checkpoint. They count as interrupts of the run, even if `ns` is a
         subgraph."""
-        self.is_stopped = self.is_stopped or at_breakpoint
+        self.is_at_breakpoint = self.is_at_breakpoint or at_breakpoint
         self._add(ns, interrupts or (), is_of_run=True)
 
     def add_last(self, interrupts: Iterable[Any], *, at_breakpoint: bool) -> None:
@@ -165,9 +165,9 @@ class Interrupts:
         try:
             self._add((), tuple(interrupts), is_of_run=True)
         except Exception:
-            self.is_stopped = True
+            self.is_at_breakpoint = True
             raise
-        self.is_stopped = self.is_stopped or (at_breakpoint and not self._found)
+        self.is_at_breakpoint = self.is_at_breakpoint or (at_breakpoint and not self._found)
 
     def _add(self, ns: Namespace, interrupts: Iterable[Any], call_id: str | None = None, *, is_of_run: bool) -> None:
         seen: set[str] = set()
@@ -230,8 +230,8 @@ class Interrupts:
         return sorted(items, key=order)
 
     def _key(self, name: str, ns: Namespace, value: Any, seen: set[str]) -> str:
-        """Returns an id for an interrupt that has no id of its own. If the same interrupt is known at another level,
-        the result is its id there; if not, the result is a new id."""
+        """Returns an id for an interrupt that has no id of its own. If the same interrupt has already been found at
+        another level of its namespace, returns the id that it was given then. Otherwise, returns a new id."""
         for key, known in self._found.items():
             related = known.ns[: len(ns)] == ns or ns[: len(known.ns)] == known.ns
             if not known.has_own_id and key not in seen and related and known.value == value:

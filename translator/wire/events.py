@@ -61,7 +61,7 @@ def run_error(
     usage: Sequence[Event] = (),
     metadata: Mapping[str, Any] | None = None,
 ) -> Event:
-    """`RUN_ERROR`. AG-UI allows items to be open when this event is sent, but this package always closes them first."""
+    """`RUN_ERROR`. AG-UI allows items to be open when this event is sent. A translator closes them first, if it can."""
     return _filled(
         {"type": "RUN_ERROR", "message": message}, code=code, usage=list(usage) or None, metadata=metadata or None
     )

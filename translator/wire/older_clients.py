@@ -1,5 +1,5 @@
-"""Converts events for clients that declare no protocol version. `for_client_version` is the last step before an event
-is sent.
+"""Converts events for clients that declare no protocol version. `for_client_version` is called for every event before
+it is framed, applied to the view and emitted.
 
 These clients are `@ag-ui/client` 0.0.59, which CopilotKit's React client pins, and all versions before it. If such a
 client gets an event that it cannot read, its stream ends without an error message, because CopilotKit treats a schema
