@@ -175,8 +175,9 @@ class _Passes:
         self, answer: Handler, path: str, query: Mapping[str, Any] | None = None, *, is_open: bool = False
     ) -> Handler:
         """The function that FastAPI calls for a request, with the values of all dependencies; `answer` makes its
-        response. `path`: the route's, whose parameters FastAPI is told of. `query`: the schemas of the query's
-        parameters, by name: they are documented here, under names that no dependency has, and `answer` reads them.
+        response. `path`: the route's, with the prefix of its router; FastAPI is told of its parameters. `query`: the
+        schemas of the query's parameters, by name: they are documented here, under names that no dependency has, and
+        `answer` reads them.
         `is_open`: the request passes no dependency."""
 
         async def endpoint(request: Request, **values: Any) -> Response:
@@ -232,7 +233,12 @@ def _add(router: APIRouter, route: Any, passes: _Passes, path: str) -> None:
         summary, below = endpoint.summary(method), route.path.removeprefix(path) or "/"
         router.add_api_route(
             route.path,
-            passes.endpoint(endpoint.answer, route.path, query_of(method, below), is_open=method in endpoint.is_open),
+            passes.endpoint(
+                endpoint.answer,
+                router.prefix + route.path,
+                query_of(method, below),
+                is_open=method in endpoint.is_open,
+            ),
             methods=[method],
             response_model=None,
             include_in_schema=method != "HEAD" and not route.path.endswith("/") and summary != "",

@@ -92,7 +92,7 @@ def by_tag_and_name(route: APIRoute) -> str:
 
 @pytest.mark.parametrize("ids", [{}, {"generate_unique_id_function": by_tag_and_name}])
 def test_operations_of_several_agents_and_of_several_mounts_have_ids_of_their_own(ids: Any) -> None:
-    app, router = FastAPI(**ids), APIRouter(prefix="/more")
+    app, router = FastAPI(**ids), APIRouter(prefix="/{tenant}")
     for owner, path in ((app, "/one"), (app, "/two"), (router, "/one"), (router, "")):
         add_agui_routes(owner, {"chat": greeter(), "other": greeter()}, path, websocket=True, inspector=True)
     app.include_router(router)
@@ -102,8 +102,8 @@ def test_operations_of_several_agents_and_of_several_mounts_have_ids_of_their_ow
     validate(schema, cls=OpenAPIV31SpecValidator)
     operations = [operation for path in schema["paths"].values() for operation in path.values()]
     assert len({operation["operationId"] for operation in operations}) == len(operations) > 4
-    run = schema["paths"]["/more/one/{agent}"]["post"]
-    assert [(each["name"], each["in"]) for each in run["parameters"]] == [("agent", "path")]
+    run = schema["paths"]["/{tenant}/one/{agent}"]["post"]
+    assert [(each["name"], each["in"]) for each in run["parameters"]] == [("tenant", "path"), ("agent", "path")]
     assert run["requestBody"]["content"]["application/json"]["schema"]["title"] == "RunAgentInput"
     assert "text/event-stream" in run["responses"]["200"]["content"]
 
