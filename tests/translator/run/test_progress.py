@@ -270,7 +270,7 @@ def test_the_progress_of_a_tool_does_not_say_that_an_older_result_is_gone(report
         {"id": "ai-1", "role": "assistant", "toolCalls": calls},
         {"id": "of-c2", "role": "tool", "toolCallId": "c2", "content": "ok"},
     ]
-    made = [{"name": "dig", "args": {}, "id": call} for call in ("c1", "c2")]
+    made: list[Event] = [{"name": "dig", "args": {}, "id": call} for call in ("c1", "c2")]
     stored = {"type": "ai", "id": "ai-1", "content": "", "tool_calls": made}
     run = TranslatorRun(view=ClientView(known, {}))
     assert run.feed(("values", {"messages": [_USER, stored]})) == []

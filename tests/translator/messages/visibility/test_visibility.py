@@ -289,9 +289,10 @@ def test_of_a_complete_message_as_much_is_hidden_as_of_a_streamed_one(marks: dic
     fields: dict[str, Any] = {"id": "m", "content": content}
     if not named:
         fields["response_metadata"] = {"stop_reason": "max_tokens"}
-    call = {"name": "look", "args": {}, "id": "c1"}
+    call: Any = {"name": "look", "args": {}, "id": "c1"}
+    piece: Any = {**call, "args": "{}", "index": 0}
     whole = AIMessage(**fields, **name, tool_calls=[call])
-    chunk = AIMessageChunk(**fields, tool_call_chunks=[{**call, "args": "{}", "index": 0}], chunk_position="last")
+    chunk = AIMessageChunk(**fields, tool_call_chunks=[piece], chunk_position="last")
     streamed = run_made([("messages", (chunk, {**metadata, "lc_agent_name": name.get("name")}))])
     told = run_made([("messages", (whole, metadata))])
     by_id = itemgetter("id")
