@@ -17,7 +17,7 @@ from starlette.routing import Match
 from starlette.types import Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
-from .websocket.sockets import HANDSHAKE
+from .streams.app_handlers import HANDSHAKE
 
 
 class SocketRoute(APIRoute):

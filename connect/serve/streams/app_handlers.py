@@ -7,7 +7,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Final
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -15,6 +15,10 @@ from starlette.requests import Request
 from ...errors import INTERNAL
 from ..errors import Refusal, log_refusal, refusal_of, request_label
 from .shutdown import Closing, refusal_to
+
+HANDSHAKE: Final = "langgraph_agui.handshake"
+"""Where a scope has the `receive` and `send` of a socket whose handshake a route of FastAPI answers as a request. What
+that raises is answered by the app's exception handlers; elsewhere they can't answer a handshake."""
 
 _log = logging.getLogger(__name__)
 

@@ -42,15 +42,12 @@ from ..protocol import plain_reply
 from ..requests.hosts import as_request, deny
 from ..requests.users import Caller
 from ..service import Service
-from ..streams.app_handlers import answered_here
+from ..streams.app_handlers import HANDSHAKE, answered_here
 from ..streams.connection import Connection, Stalls
 from ..streams.shutdown import StreamInterrupted, refusal_to
 from ..streams.transmission import Stream, transmit
 from .commands import Command, command_of, operation_of
 
-HANDSHAKE: Final = "langgraph_agui.handshake"
-"""Where a scope has the `receive` and `send` of a socket whose handshake a route of FastAPI answers as a request. What
-that raises is answered by the app's exception handlers; elsewhere they can't answer a handshake."""
 _RESTARTS: Final = 1012
 """The code with which a socket is closed when the server ends."""
 _MOST_WAITING: Final = 16

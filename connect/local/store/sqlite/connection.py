@@ -146,6 +146,8 @@ class Connection:
             if not self._is_available and any(step.proves for step in steps):
                 self._is_available = True
                 _log.warning("The file %s answers again.", self._path)
+            if self._has_lost:  # first: what changes after a step has been answered is found
+                self._has_found(has_steps=True)
             self._answer(steps, answers)
 
     def _transaction(self, steps: Sequence[_Step]) -> list[Any]:

@@ -1,4 +1,4 @@
-"""A thread in a file under everything that may happen to it, in any order: the machine of `redis/test_at_random`."""
+"""A thread in a file under everything that may happen to it, in any order: see `Machine`."""
 
 import shutil
 import sqlite3
@@ -12,8 +12,8 @@ from hypothesis.stateful import run_state_machine_as_test
 from langgraph_agui.connect.local.store.run_database import RunDatabase
 from langgraph_agui.connect.local.store.sqlite.database import SqliteRunDatabase
 
-from tests.connect.local.store.redis.test_at_random import Machine
 from tests.support.random.examples import examples
+from tests.support.random.thread_machine import Machine
 
 
 class FileMachine(Machine):

@@ -1,0 +1,311 @@
+"""`Machine`: a thread in a run database under everything that may happen to it, in any order, beside a model: claims,
+entries, ends and readers; answers that are lost, commands that are carried out late; leases that expire, outages, a
+database that forgets. The database is in Redis, unless a subclass says otherwise.
+
+Rules that hold at any moment:
+
+1. A claim is granted only for a thread without a run, or whose run is lost: its lease is over, and the process that
+   asks has been in contact with Redis for half a lease. What has a lower fence than a granted claim is refused.
+2. The newest owner is never refused, unless somebody else has claimed the thread.
+3. A reader's text is a beginning of what the owner has emitted: nothing is missing, twice, or only an end.
+4. How a run ended is what the last run's end said, whatever comes late.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal, TypeVar
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
+from langgraph_agui.connect.events.readers import Reader
+from langgraph_agui.connect.local.store.active_run import LastRun, ThreadKey
+from langgraph_agui.connect.local.store.background import Background
+from langgraph_agui.connect.local.store.followed_run import FollowedRun
+from langgraph_agui.connect.local.store.logs import Logs
+from langgraph_agui.connect.local.store.records import MORE, SNAPSHOT, Claim, Entry, RunEnd
+from langgraph_agui.connect.local.store.redis.commands import Commands
+from langgraph_agui.connect.local.store.redis.database import RedisRunDatabase
+from langgraph_agui.connect.local.store.redis.keys import EMPTIED, Keys, contact_key
+from langgraph_agui.connect.local.store.run_database import Append, Appended, Claimed, Own, RunDatabase
+from langgraph_agui.translator import ClientView, Finished, Options, encode, events
+
+THREAD = ThreadKey("n", "t")
+KEYS = Keys(THREAD)
+OPTIONS = Options(protocol_version="1.0", first_state="delta")
+_Got = TypeVar("_Got")
+
+
+@dataclass
+class Owner:
+    """A run as its process has it."""
+
+    own: Own
+    claim: Claim
+    view: ClientView = field(default_factory=lambda: ClientView(messages=[], version="1.0"))
+    number: int = 0
+    """Of its last entry."""
+    emitted: int = 0
+    kind: str = SNAPSHOT
+    has_ended: bool = False
+
+    def emit(self) -> list[dict[str, Any]]:
+        """Its next events."""
+        if not self.emitted:
+            made = [events.run_started("t", self.claim.run_id, "1.0"), events.text_start("m")]
+        else:
+            made = [events.text_content("m", f"{self.emitted} ")]
+        for event in made:
+            self.view.apply(event)
+        self.emitted += len(made)
+        return made
+
+    def entry(self) -> Entry:
+        """What it emits next, or a snapshot with it."""
+        made = self.emit()
+        if self.kind == SNAPSHOT:
+            made = Reader(OPTIONS).catch_up(self.view)
+        frames = b"".join(encode(event) for event in made)
+        return Entry(self.own.fence, self.number + 1, self.kind, self.emitted, frames)
+
+    @property
+    def last(self) -> RunEnd:
+        return RunEnd(LastRun(self.claim.run_id, datetime.now(UTC), Finished(), False, False, self.own.fence))
+
+
+def text(view: ClientView) -> str:
+    """What a view has of the message."""
+    return str(view.messages[-1]["content"]) if view.messages else ""
+
+
+class Machine(RuleBasedStateMachine):
+    url = ""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.runner = asyncio.Runner()
+        self.database = self.connect()
+        self.logs = Logs(self.database, Background())
+        self.owners: list[Owner] = []
+        self.readers: list[tuple[Owner, FollowedRun]] = []
+        self.sent: list[Callable[[], Coroutine[Any, Any, Any]]] = []
+        self.claims = self.top = 0
+        """The highest fence that Redis knows."""
+        self.last: str | None = None
+        self.freed: str | None = None
+        """The run that freed the thread last: nothing of it may come again."""
+        self.run: Literal["valid", "over"] | None = None
+        """Whether the thread's run has its lease; None: it has ended, or there is none."""
+        self.is_known = False
+        """Whether Redis knows the thread."""
+        self.contact = b""
+        """As the process knows it."""
+        self.has_contact: Literal["for long", "again"] | None = "again"
+        """Whether Redis knows this contact, for half a lease or less; None: it has another one, or none."""
+        self.was_emptied = False
+        """Whether Redis has lost its data, less than half a lease ago."""
+        self.empty()
+        self.contact = self.keep()
+
+    def teardown(self) -> None:
+        self.ask(self.database.aclose)
+        self.runner.close()
+
+    # --- what is done to the database itself; a subclass does it in other ways ---------------------------
+
+    def connect(self) -> RunDatabase:
+        """The database, for one process."""
+        self.commands = Commands(self.url, 5.0)
+        return RedisRunDatabase(self.commands, 60.0, "p", Background(), lambda _: None, 5.0)
+
+    def empty(self) -> None:
+        """Loses all data."""
+        self.ask(lambda: self.commands.client.flushall())
+
+    def end_lease(self) -> None:
+        """The lease of the thread's run is over."""
+        self.ask(lambda: self.commands.client.hset(KEYS.thread, "until", 0))
+
+    def end_contact(self) -> None:
+        """The process is not in contact any more."""
+        self.ask(lambda: self.commands.client.delete(contact_key("p")))
+
+    def age_contact(self) -> bytes:
+        """The process has been in contact for long; the contact."""
+        self.ask(lambda: self.commands.client.mset({contact_key("p"): 0, EMPTIED: 0}))
+        return b"0"
+
+    def drop_newest(self, fence: int) -> None:
+        """Loses the newest entry of a run's log."""
+        log = KEYS.log(fence)
+
+        async def drop() -> None:
+            newest, *before = await self.commands.client.xrevrange(log, count=2) or [None]
+            if before:
+                await self.commands.client.xdel(log, newest[0])
+                await self.commands.client.execute_command("XSETID", log, before[0][0])  # the stream forgets it too
+            else:
+                await self.commands.client.delete(log)
+
+        self.ask(drop)
+
+    # --- the commands ---------------------------------------------------------------------------------------------
+
+    def keep(self, *, is_first: bool = True) -> bytes:
+        contact = self.ask(lambda: self.database.keep_contact(is_first=is_first))
+        assert contact is not None
+        return contact
+
+    def ask(self, command: Callable[[], Coroutine[Any, Any, _Got]]) -> _Got:
+        async def asked() -> _Got:
+            return await command()
+
+        return self.runner.run(asked())
+
+    def send(self, command: Callable[[], Coroutine[Any, Any, _Got]], times: int) -> _Got:
+        """The answer to a command, which is sent again until one arrives; it may be carried out once more later."""
+        self.sent.append(command)
+        for _ in range(times):
+            self.ask(command)
+        return self.ask(command)
+
+    @rule(lost=st.integers(0, 2))
+    def claim(self, lost: int) -> None:
+        self.claims += 1
+        claim, token = Claim(f"run-{self.claims}", "a", "p", {}), f"token-{self.claims}"
+        contact = self.contact
+        answer = self.send(lambda: self.database.claim(THREAD, token, claim, contact), lost)
+        may_have_run = self.has_contact != "for long" if self.run == "over" else not self.is_known and self.was_emptied
+        expected: type = Claimed
+        if self.run == "valid":
+            expected = Claim
+        elif may_have_run or self.has_contact is None:
+            expected = float
+        assert isinstance(answer, expected)
+        if isinstance(answer, Claimed):
+            assert answer.fence > self.top
+            self.top = answer.fence
+            self.run, self.is_known = "valid", True
+            self.owners.append(Owner(Own(THREAD, answer.fence, token, claim), claim))
+
+    async def append_entry(self, owner: Owner, entry: Entry | None, number: int) -> Appended:
+        return (await self.database.append([Append(owner.own, "running", entry, number)]))[0]
+
+    @precondition(lambda self: self.owners)
+    @rule(which=st.integers(0, 9), lost=st.integers(0, 2))
+    def append(self, which: int, lost: int) -> None:
+        owner = self.owners[which % len(self.owners)]
+        if owner.has_ended:
+            return
+        entry, number = owner.entry(), owner.number
+        answer = self.send(lambda: self.append_entry(owner, entry, number), lost).answer
+        assert (answer == "taken") == (owner.own.fence < self.top)
+        if answer != "taken":
+            self.run, self.is_known = "valid", True
+        if answer == "ok":
+            owner.number, owner.kind, self.top = entry.number, MORE, owner.own.fence
+        elif answer == "gap":
+            owner.kind, self.top = SNAPSHOT, owner.own.fence
+        else:
+            owner.has_ended = True
+
+    @precondition(lambda self: self.owners)
+    @rule(which=st.integers(0, 9))
+    def renew(self, which: int) -> None:
+        owner = self.owners[which % len(self.owners)]
+        if owner.has_ended:
+            return
+        number = owner.number
+        answer = self.send(lambda: self.append_entry(owner, None, number), 0).answer
+        assert (answer == "taken") == (owner.own.fence < self.top)
+        owner.has_ended = answer == "taken"
+        if answer != "taken":
+            self.run, self.is_known = "valid", True
+            self.top = owner.own.fence
+            owner.kind = owner.kind if answer == "ok" else SNAPSHOT
+
+    @precondition(lambda self: self.owners)
+    @rule(which=st.integers(0, 9), lost=st.integers(0, 2))
+    def end(self, which: int, lost: int) -> None:
+        owner = self.owners[which % len(self.owners)]
+        if owner.has_ended:
+            return
+        owner.has_ended, last = True, owner.last
+        is_freed = self.send(lambda: self.database.release(owner.own, last), lost)
+        assert is_freed == (owner.own.fence >= self.top)
+        if is_freed:
+            assert self.ask(lambda: self.database.lease_of(THREAD)).state == "free"
+            self.run, self.is_known = None, True
+            self.top, self.last = owner.own.fence + 1, owner.claim.run_id
+            self.freed = self.last
+
+    @precondition(lambda self: self.owners)
+    @rule(which=st.integers(0, 9))
+    def join(self, which: int) -> None:
+        owner = self.owners[which % len(self.owners)]
+        run = FollowedRun(self.database, self.logs, THREAD, owner.own.fence, owner.claim)
+        self.readers.append((owner, run))
+
+    @rule()
+    def read(self) -> None:
+        for _, run in self.readers:
+            self.ask(run._read_log)
+
+    @precondition(lambda self: self.sent)
+    @rule(which=st.integers(0, 99))
+    def carry_out_late(self, which: int) -> None:
+        """A command that was sent before is carried out, again or at last; nothing waits for its answer."""
+        self.ask(self.sent[which % len(self.sent)])
+        now = self.ask(lambda: self.database.lease_of(THREAD))
+        self.run, self.is_known = None, now.fence > 0
+        if now.claim is not None:  # a claim that was given up may leave a lease: then the others are refused
+            assert now.claim.run_id != self.freed
+            self.top = max(self.top, now.fence)
+            self.run = "valid" if now.state == "valid" else "over"
+
+    @rule()
+    def lose_lease(self) -> None:
+        if self.run is not None:
+            self.end_lease()
+            self.run = "over"
+
+    @rule()
+    def lose_contact(self) -> None:
+        """An outage, or a pause of the process."""
+        self.end_contact()
+        self.has_contact = None
+
+    @rule()
+    def lose_run(self) -> None:
+        """Its lease is over, while the process is in contact."""
+        self.lose_lease()
+        self.keep_contact(for_long=True)
+
+    @rule(for_long=st.booleans())
+    def keep_contact(self, for_long: bool) -> None:
+        """The process is in contact again, or for half a lease by now."""
+        self.contact = self.keep(is_first=False)
+        self.has_contact = self.has_contact or "again"
+        if for_long:
+            self.contact, self.has_contact, self.was_emptied = self.age_contact(), "for long", False
+
+    @precondition(lambda self: self.owners)
+    @rule(which=st.integers(0, 9))
+    def lose_newest_entry(self, which: int) -> None:
+        """A failover that loses the last write."""
+        self.drop_newest(self.owners[which % len(self.owners)].own.fence)
+
+    @rule()
+    def forget_all(self) -> None:
+        """The database comes back empty, and what was sent before is lost with it."""
+        self.empty()
+        self.top, self.last, self.freed, self.sent = 0, None, None, []
+        self.run, self.is_known, self.has_contact, self.was_emptied = None, False, None, True
+
+    def check_invariants(self, *given: Any, **more: Any) -> None:
+        super().check_invariants(*given, **more)
+        for owner, run in self.readers:
+            assert text(owner.view).startswith(text(run._view))
+        end = self.ask(lambda: self.database.last(THREAD))
+        assert (None if end is None else end.last.run_id) == self.last
