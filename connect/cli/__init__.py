@@ -1,8 +1,8 @@
-"""The command `langgraph-agui`: the one folder that imports typer, rich and uvicorn.
+"""The command `langgraph-agui`. No other folder imports typer, rich or uvicorn.
 
-Here: the arguments of the command line, graphs found as LangGraph's own tools find them, and what is printed. Never
-here: how a client's requests are answered (`connect.serve`), or which events a run has (`connect`).
-Nothing of the extra is imported before `main` is called, so that it can name the missing extra.
+This folder parses the arguments, finds graphs as LangGraph's own tools find them, and prints. It does not decide how a
+client's requests are answered (`connect.serve`), or which events a run has (`connect`). Packages of the extras are
+imported only after `main` is called, so that `main` can name the extra that is missing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _EXTRA = frozenset({"typer", "rich", "starlette", "uvicorn", "dotenv", "acp"})
 
 
 def main() -> NoReturn:
-    """The console script. Exits with 2 for arguments that can't be taken, with 1 for what failed; prints why."""
+    """Runs the console script. Exits with 2 for invalid arguments and with 1 for a failure, and prints the reason."""
     try:
         from .commands import run
 

@@ -1,4 +1,4 @@
-"""`python -m langgraph_agui.connect.cli` is the command `langgraph-agui`."""
+"""Runs the command `langgraph-agui` as `python -m langgraph_agui.connect.cli`."""
 
 from . import main
 

@@ -1,5 +1,5 @@
-"""The command `acp`: from its arguments to an agent that an editor talks to. Never what it answers: that is
-`connect.acp`."""
+"""Implements the command `acp`: makes an agent from the arguments, and connects it to an editor. What the agent answers
+is decided in `connect.acp`."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from ..acp.agent import AcpAgent, is_factory
 from ..acp.stdio import take_stdio
 from ..platform.backend import Platform
 from .errors import Failure, Misuse
-from .sources.checkpointers import Threads, kept_threads
-from .sources.graphs import built, imported
-from .sources.platforms import platform_agents, reached
+from .sources.checkpointers import Threads, open_threads
+from .sources.graphs import build, import_target
+from .sources.platforms import open_client, platform_agents
 from .sources.project import Project, project_of, read_project
 from .sources.targets import Target, is_url
 
 _LAST_MOMENT: Final = 2.0
-"""Seconds that tools in threads have to end after everything else."""
+"""How many seconds tools in threads may continue after everything else has ended."""
 _SESSION: Final = "session"
-"""The parameter by which a function says that it makes a graph for each session."""
+"""A function with a parameter of this name makes a graph for each session."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AcpSettings:
-    """What an editor is to talk to: the arguments of the command."""
+    """The arguments of the command `acp`: the agent that the editor talks to."""
 
     target: str | None
     config: Path | None
@@ -44,17 +44,18 @@ class AcpSettings:
 
 
 async def speak(settings: AcpSettings) -> None:
-    """Answers an editor until it leaves, or a signal comes. Raises `Misuse` for arguments that can't be meant."""
+    """Answers an editor until it closes the connection, or a signal arrives. Raises `Misuse` for arguments that
+    contradict each other."""
     _check(settings)
-    pipes = take_stdio()  # before anything of the user is imported
+    pipes = take_stdio()  # before any module of the user is imported, because it may print
     logging.basicConfig(level=settings.log_level.upper(), format="%(levelname)s %(name)s: %(message)s")
     from ..acp.server import serve
 
     async with AsyncExitStack() as lifetime:
-        agent = _Loading(settings, lifetime)
-        with suppress(NotImplementedError):  # on Windows a process is ended without a signal
+        loader = _AgentLoader(settings, lifetime)
+        with suppress(NotImplementedError):  # event loops on Windows have no signal handlers
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, _own_task().cancel)
-        await serve(agent.load, agent.name, pipes)
+        await serve(loader.load, loader.name, pipes)
     _end_soon()
 
 
@@ -65,16 +66,16 @@ def _own_task() -> asyncio.Task[Any]:
 
 
 def _end_soon() -> None:
-    """Ends the process in a moment, if it has not ended by itself: all is closed, but a tool in a thread of its own
-    can't be stopped, and Python would wait for it."""
+    """Ends the process in a moment, unless it has ended by then. Everything is closed at this point, but a tool in a
+    thread can't be stopped, and Python would wait for it."""
     timer = threading.Timer(_LAST_MOMENT, os._exit, [0])
     timer.daemon = True
     timer.start()
 
 
-class _Loading:
-    """The agent of the settings, which is imported when it is asked for. `lifetime`: what is opened for it is closed
-    with this."""
+class _AgentLoader:
+    """Imports the agent of the settings when it is needed. Everything that is opened for the agent is closed with
+    `lifetime`."""
 
     def __init__(self, settings: AcpSettings, lifetime: AsyncExitStack) -> None:
         self._settings, self._lifetime = settings, lifetime
@@ -87,12 +88,12 @@ class _Loading:
         return self._project.only(self._settings.assistant).name
 
     async def load(self) -> AcpAgent:
-        """Imports it. Raises `Misuse` and `Failure`."""
+        """Imports and returns the agent. Raises `Misuse` and `Failure`."""
         return await (self._of_platform() if self._project is None else self._of_project(self._project))
 
     async def _of_platform(self) -> AcpAgent:
         settings = self._settings
-        client = await self._lifetime.enter_async_context(reached(str(settings.target), settings.api_key))
+        client = await self._lifetime.enter_async_context(open_client(str(settings.target), settings.api_key))
         if settings.assistant is not None:
             return AcpAgent(Platform(client, settings.assistant), name=self.name)
         agents = await platform_agents(client)
@@ -104,40 +105,40 @@ class _Loading:
     async def _of_project(self, project: Project) -> AcpAgent:
         settings, target = self._settings, project.only(self._settings.assistant)
         project.enter()
-        found = await asyncio.to_thread(imported, project, target)
-        threads = await self._lifetime.enter_async_context(kept_threads(settings.sqlite, settings.postgres))
-        return await self._agent(target, found, threads)
+        variable = await asyncio.to_thread(import_target, project, target)
+        threads = await self._lifetime.enter_async_context(open_threads(settings.sqlite, settings.postgres))
+        return await self._agent(target, variable, threads)
 
-    async def _agent(self, target: Target, found: Any, threads: Threads) -> AcpAgent:
-        if isinstance(found, AcpAgent):
-            agent = found
+    async def _agent(self, target: Target, variable: Any, threads: Threads) -> AcpAgent:
+        if isinstance(variable, AcpAgent):
+            agent = variable
             if agent.checkpointer is None:
                 agent.checkpointer, agent.store = threads.checkpointer, agent.store or threads.store
             return agent
         try:
-            if _makes_sessions(found):
-                return AcpAgent(found, name=self.name, checkpointer=threads.checkpointer, store=threads.store)
-            return AcpAgent(await built(target, found, threads, self._lifetime), name=self.name)
+            if _makes_sessions(variable):
+                return AcpAgent(variable, name=self.name, checkpointer=threads.checkpointer, store=threads.store)
+            return AcpAgent(await build(target, variable, threads, self._lifetime), name=self.name)
         except TypeError as error:
             raise Failure(f"{target.written}: {error}") from error
 
 
-def _makes_sessions(found: Any) -> bool:
-    code = getattr(found, "__code__", None)
-    return is_factory(found) and code is not None and _SESSION in code.co_varnames[: code.co_argcount]
+def _makes_sessions(variable: Any) -> bool:
+    code = getattr(variable, "__code__", None)
+    return is_factory(variable) and code is not None and _SESSION in code.co_varnames[: code.co_argcount]
 
 
 def _check(settings: AcpSettings) -> None:
     if settings.target is not None and settings.config is not None:
-        raise Misuse("acp: expected a graph, or --config, not both")
+        raise Misuse("acp: expected a graph or --config, not both")
     if settings.sqlite is not None and settings.postgres is not None:
         raise Misuse("acp: expected --sqlite or --postgres, not both")
     if _is_platform(settings):
-        for option, given in (("--sqlite", settings.sqlite), ("--postgres", settings.postgres)):
-            if given is not None:
-                raise Misuse(f"{option} is for a graph of your own; a server keeps its threads itself")
+        for option, value in (("--sqlite", settings.sqlite), ("--postgres", settings.postgres)):
+            if value is not None:
+                raise Misuse(f"{option} is only for your own graphs; a server keeps its own threads")
     elif settings.assistant is not None and settings.target is not None:
-        raise Misuse("--assistant is for a server, or for one graph of langgraph.json")
+        raise Misuse("--assistant is only for a server, or to choose a graph in langgraph.json")
 
 
 def _is_platform(settings: AcpSettings) -> bool:

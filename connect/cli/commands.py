@@ -1,5 +1,6 @@
-"""The commands and their options. What each does is in the module or the folder of its name (`serve` in `serving`),
-imported when it is called: help must not wait for it. How the command ends is in `exits`."""
+"""Defines the commands and their options. Each command is implemented in the module or folder of the same name (`serve`
+in `serving`), which is imported only when the command is called, so that `--help` is fast. `exits` decides how the
+process ends."""
 
 from __future__ import annotations
 
@@ -18,14 +19,14 @@ from . import help_texts
 from .errors import Misuse
 from .exits import exit_code, run_to_end
 
-if TYPE_CHECKING:  # a server is imported by the commands that need it: --help and --version are at once
+if TYPE_CHECKING:  # only the commands that serve import a server, so that --help and --version are fast
     from .serving.serve import ServeSettings
 
 app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    help="LangGraph graphs for AG-UI clients. `langgraph-agui COMMAND --help` has examples.",
+    help="Connects LangGraph graphs to AG-UI clients. Examples: `langgraph-agui COMMAND --help`.",
 )
 
 
@@ -41,11 +42,11 @@ def options(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """The options of the command itself."""
+    """Accepts the options of `langgraph-agui` itself."""
 
 
 class Busy(StrEnum):
-    """What happens to a run on a thread that has one."""
+    """What happens when a client starts a run on a thread that is busy."""
 
     reject = "reject"
     queue = "queue"
@@ -53,14 +54,14 @@ class Busy(StrEnum):
 
 
 class History(StrEnum):
-    """What happens to messages that the graph removes."""
+    """What happens to messages in the conversation when the graph removes them."""
 
     mirror = "mirror"
     keep = "keep"
 
 
 class Unsaved(StrEnum):
-    """How long text stays that no node saved as a message."""
+    """How long clients see the text of a model that no node saves as a message."""
 
     step = "step"
     run = "run"
@@ -68,7 +69,7 @@ class Unsaved(StrEnum):
 
 
 class Hidden(StrEnum):
-    """What `watch` can leave out."""
+    """The kinds of lines that `watch` can leave out."""
 
     steps = "steps"
     state = "state"
@@ -78,7 +79,7 @@ class Hidden(StrEnum):
 
 
 class Level(StrEnum):
-    """How much is logged."""
+    """The lowest level of messages that are logged."""
 
     error = "error"
     warning = "warning"
@@ -88,103 +89,119 @@ class Level(StrEnum):
 
 ApiKey = Annotated[
     str | None,
-    typer.Option(metavar="KEY", help="Of the server. Without it LANGGRAPH_API_KEY or LANGSMITH_API_KEY is taken."),
+    typer.Option(metavar="KEY", help="API key of the server. Default: LANGGRAPH_API_KEY or LANGSMITH_API_KEY."),
 ]
 AppToken = Annotated[
     str | None,
     typer.Option(
         metavar="TOKEN",
-        help="What lists, changes and deletions of threads need. Without it AGUI_TOKEN is used, or one is made and "
-        "printed.",
+        help="Token that clients need to list, change and delete threads. Default: AGUI_TOKEN, or a new token, which "
+        "is printed.",
     ),
 ]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of what goes wrong.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Print the traceback of an error.")]
 
 
-@app.command(help=help_texts.SERVE, short_help="Put graphs behind AG-UI.", epilog=help_texts.SERVE_EXAMPLES)
+@app.command(help=help_texts.SERVE, short_help="Serve graphs over AG-UI.", epilog=help_texts.SERVE_EXAMPLES)
 def serve(
     targets: Annotated[list[str] | None, typer.Argument(metavar="TARGET", show_default=False)] = None,
-    config: Annotated[Path | None, typer.Option(metavar="FILE", help="In place of ./langgraph.json.")] = None,
-    host: Annotated[str, typer.Option(metavar="HOST", help="Where to listen.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(metavar="PORT", min=0, max=65535, help="0: any that is free.")] = 8000,
+    config: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Read this file instead of ./langgraph.json.")
+    ] = None,
+    host: Annotated[str, typer.Option(metavar="HOST", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(metavar="PORT", min=0, max=65535, help="Port to listen on; 0 picks a free port.")
+    ] = 8000,
     origin: Annotated[
         list[str] | None,
         typer.Option(
             metavar="ORIGIN",
-            help="A page's origin that is let in; may be repeated. On 127.0.0.1 the server answers to its own names "
-            "and to these hosts'.",
+            help="Allow pages of this origin; may be repeated. A server on 127.0.0.1 also answers requests for the "
+            "host name in this origin.",
         ),
     ] = None,
     token: AppToken = None,
     sqlite: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Keep threads in this file, not in memory.")
+        Path | None, typer.Option(metavar="FILE", help="Keep threads in this SQLite file instead of in memory.")
     ] = None,
     postgres: Annotated[
         str | None,
-        typer.Option(metavar="URL", envvar="AGUI_POSTGRES_URL", help="Keep threads in this database, not in memory."),
+        typer.Option(
+            metavar="URL",
+            envvar="AGUI_POSTGRES_URL",
+            help="Keep threads in this PostgreSQL database instead of in memory.",
+        ),
     ] = None,
     redis: Annotated[
         str | None,
-        typer.Option(metavar="URL", envvar="AGUI_REDIS_URL", help="Share runs with all processes of this Redis."),
+        typer.Option(
+            metavar="URL", envvar="AGUI_REDIS_URL", help="Share runs with all processes that use this Redis server."
+        ),
     ] = None,
     workers: Annotated[
         int,
         typer.Option(
             metavar="N",
             min=1,
-            help="So many processes: with --sqlite, or --postgres and --redis.",
+            help="Number of server processes. More than one requires --sqlite, or --postgres with --redis.",
         ),
     ] = 1,
-    busy: Annotated[Busy, typer.Option(help="A second run on a thread.")] = Busy.reject,
+    busy: Annotated[
+        Busy, typer.Option(help="What to do when a client starts a run on a thread that is busy.")
+    ] = Busy.reject,
     state: Annotated[
-        list[str] | None, typer.Option(metavar="CHANNEL", help="A channel a client may write; may be repeated.")
+        list[str] | None,
+        typer.Option(metavar="CHANNEL", help="Let clients write this state channel; may be repeated."),
     ] = None,
     show: Annotated[
         list[str] | None,
         typer.Option(
             metavar="CHANNEL",
-            help="A state channel that clients see although it is not in the output schema; may be repeated.",
+            help="Show clients this state channel although the graph's output schema lacks it; may be repeated.",
         ),
     ] = None,
     hide: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NODE", help="A node, or a tag, whose models clients do not see while they speak; may be repeated."
+            metavar="NODE",
+            help="Do not stream what models say in this node or under this tag; may be repeated.",
         ),
     ] = None,
     history: Annotated[
-        History, typer.Option(help="Whether messages that the graph removes leave the conversation.")
+        History, typer.Option(help="Whether clients also drop a message that the graph removes (mirror) or keep it.")
     ] = History.mirror,
     unsaved: Annotated[
-        Unsaved, typer.Option(help="How long clients see what a model says and no node saves as a message.")
+        Unsaved, typer.Option(help="How long clients keep the text of a model that no node saves as a message.")
     ] = Unsaved.step,
     inspector: Annotated[
         bool | None,
         typer.Option(
             "--inspector/--no-inspector",
-            help="Show the threads on a page at /. On by itself on 127.0.0.1.",
+            help="Serve the inspector, a page that shows the threads, at /. Default: only on 127.0.0.1.",
             show_default=False,
         ),
     ] = None,
     grace: Annotated[
-        float, typer.Option(metavar="SECONDS", min=0, help="Seconds that streams have to end when the server stops.")
+        float, typer.Option(metavar="SECONDS", min=0, help="How long streams may take to end when the server stops.")
     ] = 5.0,
     drain: Annotated[
         float,
-        typer.Option(metavar="SECONDS", min=0, help="Seconds that runs have after that, with --redis or --workers."),
+        typer.Option(
+            metavar="SECONDS", min=0, help="How long runs may continue after --grace, with --redis or --workers."
+        ),
     ] = 20.0,
     api_key: ApiKey = None,
     log_level: Annotated[
-        Level, typer.Option(metavar="LEVEL", help="What is logged, on stderr: error, warning, info or debug.")
+        Level, typer.Option(metavar="LEVEL", help="Lowest level to log to stderr: error, warning, info or debug.")
     ] = Level.warning,
     reload: Annotated[
-        bool, typer.Option("--reload", help="Start again when a Python file of the project changes.")
+        bool, typer.Option("--reload", help="Restart when a Python file of the project changes.")
     ] = False,
     debug: Annotated[
-        bool, typer.Option("--debug", help="Show clients the texts of errors; log in detail, with tracebacks.")
+        bool, typer.Option("--debug", help="Send error messages to clients, and log debug messages and tracebacks.")
     ] = False,
 ) -> None:
-    """Serves until it is stopped."""
+    """Serves graphs until a signal stops the process."""
     from .serving.serve import ServeSettings, serve_until_stopped
 
     settings = ServeSettings(
@@ -212,7 +229,7 @@ def serve(
         debug=debug,
     )
     if reload and workers > 1:
-        raise Misuse("--reload is for one process: expected no --workers")
+        raise Misuse("--reload works with one process only; remove --workers")
     if workers > 1:
         from .serving.workers import serve_by_workers
 
@@ -226,14 +243,14 @@ def serve(
 
 
 def _serve_as_worker(settings: ServeSettings, bound: socket, has_started: Callable[[], None]) -> None:
-    """What a server process of `serve --workers` does."""
+    """Runs in each server process of `serve --workers`."""
     from .serving.serve import serve_on
 
     sys.exit(exit_code(lambda: run_to_end(serve_on(settings, bound, has_started), settings.debug)))
 
 
 def _serve_again(settings: ServeSettings, sockets: list[socket] | None) -> None:
-    """What a server process of `serve --reload` does, which is given the socket."""
+    """Runs in each server process of `serve --reload`, which receives the socket from its parent."""
     from .serving.serve import serve_on
 
     bound = (sockets or [])[0]
@@ -250,15 +267,19 @@ def watch(
     thread: Annotated[str | None, typer.Argument(metavar="THREAD", show_default=False)] = None,
     assistant: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="In place of a thread: all runs of this assistant (its id, or its graph)."),
+        typer.Option(
+            metavar="NAME", help="Watch all runs of this assistant (its id or its graph) instead of a thread."
+        ),
     ] = None,
-    sqlite: Annotated[Path | None, typer.Option(metavar="FILE", help="The file that has the graph's threads.")] = None,
+    sqlite: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="SQLite file that contains the graph's threads.")
+    ] = None,
     api_key: ApiKey = None,
-    hide: Annotated[list[Hidden] | None, typer.Option(help="What is left out; may be repeated.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the events as JSON, one per line.")] = False,
+    hide: Annotated[list[Hidden] | None, typer.Option(help="Leave out lines of this kind; may be repeated.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print each event as one line of JSON.")] = False,
     debug: Debug = False,
 ) -> None:
-    """Watches until it is stopped."""
+    """Watches a thread or an assistant until a signal stops the process."""
     from .watch import WatchSettings, watch_until_lost
 
     settings = WatchSettings(
@@ -268,32 +289,35 @@ def watch(
         sqlite=sqlite,
         api_key=api_key,
         as_json=json,
-        hidden=[each.value for each in hide or ()],
+        hidden=[kind.value for kind in hide or ()],
     )
     run_to_end(watch_until_lost(settings), debug)
 
 
-@app.command(help=help_texts.ACP, short_help="Make a graph an agent of an editor.", epilog=help_texts.ACP_EXAMPLES)
+@app.command(help=help_texts.ACP, short_help="Connect a graph to an editor.", epilog=help_texts.ACP_EXAMPLES)
 def acp(
     target: Annotated[str | None, typer.Argument(metavar="TARGET", show_default=False)] = None,
-    config: Annotated[Path | None, typer.Option(metavar="FILE", help="In place of ./langgraph.json.")] = None,
-    assistant: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Which of the server's assistants, or of the file's graphs.")
+    config: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Read this file instead of ./langgraph.json.")
     ] = None,
-    name: Annotated[str | None, typer.Option(metavar="NAME", help="What the editor calls the agent.")] = None,
+    assistant: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The server's assistant, or the graph in the file, to use.")
+    ] = None,
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="Name of the agent in the editor.")] = None,
     sqlite: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Keep sessions in this file, not in memory.")
+        Path | None, typer.Option(metavar="FILE", help="Keep sessions in this SQLite file instead of in memory.")
     ] = None,
     postgres: Annotated[
-        str | None, typer.Option(metavar="URL", help="Keep sessions in this PostgreSQL database.")
+        str | None,
+        typer.Option(metavar="URL", help="Keep sessions in this PostgreSQL database instead of in memory."),
     ] = None,
     api_key: ApiKey = None,
     log_level: Annotated[
-        Level, typer.Option(metavar="LEVEL", help="What is logged, on stderr: error, warning, info or debug.")
+        Level, typer.Option(metavar="LEVEL", help="Lowest level to log to stderr: error, warning, info or debug.")
     ] = Level.warning,
     debug: Debug = False,
 ) -> None:
-    """Answers an editor until it leaves."""
+    """Answers an editor until the editor closes the connection."""
     from .acp import AcpSettings, speak
 
     settings = AcpSettings(
@@ -312,24 +336,29 @@ def acp(
 @app.command(help=help_texts.CHECK, short_help="Check an AG-UI server.", epilog=help_texts.CHECK_EXAMPLES)
 def check(
     url: Annotated[str, typer.Argument(metavar="URL", show_default=False)],
-    agent: Annotated[str | None, typer.Option(metavar="NAME", help="An agent of the server at URL.")] = None,
+    agent: Annotated[str | None, typer.Option(metavar="NAME", help="Agent to check, of the server at URL.")] = None,
     header: Annotated[
-        list[str] | None, typer.Option(metavar="HEADER", help="Sent with each request; may be repeated.")
+        list[str] | None, typer.Option(metavar="HEADER", help="Send this header with each request; may be repeated.")
     ] = None,
     message: Annotated[
-        str, typer.Option(metavar="TEXT", help="What the agent is asked. Its answer should take a few seconds.")
+        str,
+        typer.Option(metavar="TEXT", help="Message to send to the agent. Its answer should take a few seconds."),
     ] = "Hello! Please introduce yourself in a few sentences.",
     drops: Annotated[
-        int, typer.Option(metavar="NUMBER", min=1, help="At how many places of a run its connection is lost.")
+        int,
+        typer.Option(metavar="NUMBER", min=1, help="At how many points of a run to drop the connection."),
     ] = 4,
     rule: Annotated[
-        list[str] | None, typer.Option(metavar="RULE", help="Only the rule run and this one; may be repeated.")
+        list[str] | None,
+        typer.Option(metavar="RULE", help="Check only this rule, and the rule run; may be repeated."),
     ] = None,
-    timeout: Annotated[float, typer.Option(metavar="SECONDS", min=0.1, help="How long a rule may take.")] = 120.0,
-    json: Annotated[bool, typer.Option("--json", help="Print the results as one line of JSON.")] = False,
+    timeout: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0.1, help="How long checking one rule may take.")
+    ] = 120.0,
+    json: Annotated[bool, typer.Option("--json", help="Print all results as one line of JSON.")] = False,
     debug: Debug = False,
 ) -> int:
-    """Exits with 1 if the server breaks a rule."""
+    """Checks the server. Exits with 1 if it breaks a rule."""
     from .check.command import CheckSettings, check_server
 
     settings = CheckSettings(
@@ -345,24 +374,39 @@ def check(
     return run_to_end(check_server(settings), debug)
 
 
-@app.command(help=help_texts.RECORD, short_help="Write a run to a file.", epilog=help_texts.RECORD_EXAMPLES)
+@app.command(help=help_texts.RECORD, short_help="Record a run to a file.", epilog=help_texts.RECORD_EXAMPLES)
 def record(
     target: Annotated[str | None, typer.Argument(metavar="TARGET", show_default=False)] = None,
-    output: Annotated[Path, typer.Option(metavar="FILE", help="The file, which is made.")] = Path("recording.jsonl"),
-    message: Annotated[str | None, typer.Option(metavar="TEXT", help="Run it with this message of a user.")] = None,
-    input: Annotated[str | None, typer.Option(metavar="JSON", help="Run it with this input.")] = None,  # noqa: A002
-    resume: Annotated[str | None, typer.Option(metavar="JSON", help="Answer the interrupt of a thread.")] = None,
-    thread: Annotated[str | None, typer.Option(metavar="ID", help="The thread: a new one.")] = None,
-    run: Annotated[str | None, typer.Option(metavar="ID", help="A run of a server's thread: its active one.")] = None,
-    config: Annotated[Path | None, typer.Option(metavar="FILE", help="In place of ./langgraph.json.")] = None,
-    assistant: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Which of the server's assistants, or of the file's graphs.")
+    output: Annotated[Path, typer.Option(metavar="FILE", help="File to create. It must not exist yet.")] = Path(
+        "recording.jsonl"
+    ),
+    message: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Start the run with this message of a user.")
     ] = None,
-    sqlite: Annotated[Path | None, typer.Option(metavar="FILE", help="The file that has the graph's threads.")] = None,
+    input: Annotated[  # noqa: A002
+        str | None, typer.Option(metavar="JSON", help="Start the run with this input.")
+    ] = None,
+    resume: Annotated[
+        str | None, typer.Option(metavar="JSON", help="Start the run with this answer to the thread's interrupt.")
+    ] = None,
+    thread: Annotated[str | None, typer.Option(metavar="ID", help="Thread to use. Default: a new thread.")] = None,
+    run: Annotated[
+        str | None,
+        typer.Option(metavar="ID", help="Run on the server's thread to record. Default: the active run."),
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Read this file instead of ./langgraph.json.")
+    ] = None,
+    assistant: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The server's assistant, or the graph in the file, to use.")
+    ] = None,
+    sqlite: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="SQLite file that contains the graph's threads.")
+    ] = None,
     api_key: ApiKey = None,
     debug: Debug = False,
 ) -> None:
-    """Records one run, to its end."""
+    """Records one run until it ends."""
     from .recordings.record import RecordSettings, record_run
 
     settings = RecordSettings(
@@ -385,19 +429,24 @@ def record(
 def replay(
     file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False)],
     speed: Annotated[
-        float | None, typer.Option(metavar="NUMBER", min=0.01, help="How many times faster than it was: 1.")
+        float | None,
+        typer.Option(metavar="NUMBER", min=0.01, help="How many times faster than the original run. Default: 1."),
     ] = None,
-    instant: Annotated[bool, typer.Option("--instant", help="Without pauses.")] = False,
-    agent: Annotated[str, typer.Option(metavar="NAME", help="The agent's name that your page asks for.")] = "replay",
-    host: Annotated[str, typer.Option(metavar="HOST", help="Where to listen.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(metavar="PORT", min=0, max=65535, help="0: any that is free.")] = 8000,
+    instant: Annotated[bool, typer.Option("--instant", help="Send all events at once, without pauses.")] = False,
+    agent: Annotated[
+        str, typer.Option(metavar="NAME", help="Name of the agent to serve, as your page requests it.")
+    ] = "replay",
+    host: Annotated[str, typer.Option(metavar="HOST", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(metavar="PORT", min=0, max=65535, help="Port to listen on; 0 picks a free port.")
+    ] = 8000,
     origin: Annotated[
-        list[str] | None, typer.Option(metavar="ORIGIN", help="A page's origin that is let in; may be repeated.")
+        list[str] | None, typer.Option(metavar="ORIGIN", help="Allow pages of this origin; may be repeated.")
     ] = None,
     token: AppToken = None,
     debug: Debug = False,
 ) -> None:
-    """Serves until it is stopped."""
+    """Serves a recording until a signal stops the process."""
     from .recordings.replay import ReplaySettings, replay_until_stopped
     from .serving.serve import ServeSettings
 
@@ -409,5 +458,5 @@ def replay(
 
 
 def run() -> int:
-    """Runs the command line, and returns its exit code; see `exits`."""
+    """Runs the command line and returns the exit code, which `exits` describes."""
     return exit_code(lambda: app(sys.argv[1:] or ["--help"], prog_name="langgraph-agui", standalone_mode=False))

@@ -1,4 +1,6 @@
-"""What the command cannot do, as one line and an exit code: `Misuse` (2) and `Failure` (1). No printing here."""
+"""Defines the errors that end the command with one line on stderr and an exit code: `Misuse` (2) and `Failure` (1).
+This
+module prints nothing."""
 
 from __future__ import annotations
 
@@ -10,37 +12,37 @@ from typing import ClassVar
 _LONGEST = 400
 
 
-class Refusal(Exception):  # noqa: N818 - most are no errors of this program
-    """The command ends; its message is the one line that is printed."""
+class CommandError(Exception):
+    """Ends the command. Its message is the one line that is printed."""
 
     exit_code: ClassVar[int] = 1
 
 
-class Misuse(Refusal):
-    """The arguments can't be meant, or name what is not there: a file, a name, an option that goes with no other."""
+class Misuse(CommandError):  # noqa: N818 - names the fault of the caller
+    """The arguments contradict each other, or name something that does not exist, such as a file."""
 
     exit_code = 2
 
 
-class Failure(Refusal):
-    """What was requested was tried and failed: a graph that can't be imported, a port in use, a lost server."""
+class Failure(CommandError):  # noqa: N818 - what the arguments asked for failed
+    """The command was called correctly and failed: a graph can't be imported, a port is in use, a server is lost."""
 
 
 def brief(error: BaseException) -> str:
-    """An error as one line: its kind and the beginning of its text."""
+    """Returns an error as one line: its type and the beginning of its message."""
     text = re.sub(r"\s+", " ", str(error)).strip()
     if len(text) > _LONGEST:
         text = f"{text[:_LONGEST]}…"
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def place(error: BaseException, below: Path) -> str:
-    """Where an error comes from, as the deepest line of a file below this folder; empty if it is from elsewhere, and
-    for a `SyntaxError`, whose text has its place."""
+def location(error: BaseException, folder: Path) -> str:
+    """Returns the deepest line of a file below `folder` in the traceback of an error, as " (file, line n)". Returns an
+    empty string if no such line exists, and for a `SyntaxError`, whose message already has its location."""
     if isinstance(error, SyntaxError) and error.filename:
         return ""
-    inside = [each for each in traceback.extract_tb(error.__traceback__) if _is_below(Path(each.filename), below)]
-    return f" ({Path(inside[-1].filename).name}, line {inside[-1].lineno})" if inside else ""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_below(Path(frame.filename), folder)]
+    return f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
 
 
 def _is_below(file: Path, folder: Path) -> bool:

@@ -1,11 +1,11 @@
-"""How the command ends: its exit code, and the one line on stderr that says why. Nothing is printed on stdout.
+"""Decides how the command ends: its exit code, and the one line on stderr that says why. Prints nothing on stdout.
 
-| ends by | exit code |
+| the command ends because of | exit code |
 |---|---|
-| arguments that can't be taken (typer's), `Misuse` | 2 |
-| `Failure`, any other error | 1; the traceback is printed first with `--debug` |
+| arguments that typer refuses, or `Misuse` | 2 |
+| `Failure`, or any other error | 1; with `--debug`, the traceback is printed first |
 | Ctrl-C | 130 |
-| a reader of the output that has enough, as in `| head` | 0 |
+| a closed pipe on stdout, as with `| head` | 0 |
 """
 
 from __future__ import annotations
@@ -19,46 +19,46 @@ from typing import Any, TypeVar
 
 import typer
 
-from .errors import Refusal, brief
+from .errors import CommandError, brief
 
 _USAGE: type[Exception] = typer.BadParameter.__bases__[0]
-"""What typer raises for arguments that it can't take; it exports only some of the classes below this one."""
+"""The class of the errors that typer raises for invalid arguments. typer itself exports only some of its subclasses."""
 
 _Result = TypeVar("_Result")
 
 
 def exit_code(do: Callable[[], Any]) -> int:
-    """Does it, and returns the exit code. An error is one line on stderr."""
+    """Calls `do` and returns the exit code. Prints an error as one line on stderr."""
     try:
         return int(do() or 0)
     except _USAGE as error:
         return _complain(_message(error), 2)
-    except Refusal as refusal:
-        return _complain(str(refusal), refusal.exit_code)
+    except CommandError as error:
+        return _complain(str(error), error.exit_code)
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:  # the reader has enough, as in `| head`
+    except BrokenPipeError:  # the reader has closed the pipe, as `| head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
 
 
-def run_to_end(doing: Coroutine[Any, Any, _Result], debug: bool) -> _Result:
-    """Runs it in an event loop of its own. Whatever it raises becomes a `Refusal`, but for what `exit_code` and `main`
-    know themselves. `debug`: prints the traceback."""
+def run_to_end(main: Coroutine[Any, Any, _Result], debug: bool) -> _Result:
+    """Runs a coroutine in a new event loop. Exceptions are raised as `CommandError`, except for those that `exit_code`
+    and `main` of this package handle. If `debug` is set, prints the traceback first."""
     try:
-        return asyncio.run(doing)
+        return asyncio.run(main)
     except (BrokenPipeError, ModuleNotFoundError):
         raise
     except Exception as error:
         if debug:
             traceback.print_exception(error)
-        if isinstance(error, Refusal):
+        if isinstance(error, CommandError):
             raise
-        raise Refusal(f"{brief(error)} (--debug shows where)") from error
+        raise CommandError(f"{brief(error)} (--debug prints the traceback)") from error
 
 
 def _message(error: Exception) -> str:
-    """typer's message for arguments that it can't take; not all of it is in `str` of such an error."""
+    """Returns typer's message for invalid arguments. `str(error)` has only a part of it."""
     message = getattr(error, "format_message", None)
     return str(error if message is None else message())
 

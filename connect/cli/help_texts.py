@@ -1,11 +1,11 @@
-"""What `--help` says of each command: what it does, and examples. The help of an option is with the option, in
-`commands`."""
+"""Contains the text that `--help` prints for each command: what the command does, and examples. The help of each option
+is next to the option, in `commands`."""
 
-SERVE = """Puts graphs behind AG-UI: CopilotKit's React client and any other AG-UI client talk to them.
+SERVE = """Serves graphs over AG-UI, to CopilotKit's React client and to any other AG-UI client.
 
-TARGET is a graph (my_app:graph, ./agent.py:graph, name=./agent.py:graph; several may be given), or the URL of a
-server (LangGraph Platform, langgraph dev, Aegra), all of whose assistants are served. Without one, the graphs of
-./langgraph.json are.
+TARGET is a graph (my_app:graph, ./agent.py:graph or name=./agent.py:graph), and several graphs may be given. It may
+also be the URL of a server (LangGraph Platform, langgraph dev or Aegra); then all of its assistants are served. Without
+a TARGET, the command serves the graphs in ./langgraph.json.
 """
 SERVE_EXAMPLES = """\b
 Examples:
@@ -15,10 +15,10 @@ Examples:
   langgraph-agui serve my_app:graph --sqlite threads.db --workers 4
   langgraph-agui serve https://my-deployment.langgraph.app
 """
-WATCH = """Prints a thread, and every run of it from then on, by any user or cron.
+WATCH = """Prints a thread, and then every run that anyone starts on it, such as a user or a cron job.
 
-SOURCE is the URL of a server, or a graph (my_app:graph, ./agent.py:graph) whose threads are in a SQLite file or with
-its own checkpointer. Ends with Ctrl-C.
+SOURCE is the URL of a server, or a graph (my_app:graph or ./agent.py:graph) that keeps its threads in a SQLite file or
+has its own checkpointer. Press Ctrl-C to stop.
 """
 WATCH_EXAMPLES = """\b
 Examples:
@@ -27,11 +27,11 @@ Examples:
   langgraph-agui watch ./agent.py:graph my-thread --sqlite threads.db --hide steps
   langgraph-agui watch http://localhost:2024 5d1b0a3e-... --json | jq .type
 """
-CHECK = """Checks an AG-UI server: whether its streams are valid, and whether a thread can be connected to, watched and
-stopped as docs/connect.md says.
+CHECK = """Checks an AG-UI server: whether its streams are valid, and whether clients can connect to, watch and stop its
+threads as docs/connect.md describes.
 
-URL is where an AG-UI client posts its runs; or, with --agent or a single agent, the server's. The agent makes about a
-dozen runs, on new threads of its own, each of which calls its model.
+URL is the address to which an AG-UI client posts its runs. With --agent, or if the server has a single agent, it may be
+the address of the server. The check starts about a dozen runs on new threads, and each run calls the agent's model.
 """
 CHECK_EXAMPLES = """\b
 Examples:
@@ -41,11 +41,11 @@ Examples:
   langgraph-agui check https://example.com/agent --header "Authorization: Bearer ..." --json
 """
 
-ACP = """Makes a graph an agent of an editor: Zed, JetBrains, Neovim, Emacs, by the Agent Client Protocol.
+ACP = """Connects a graph to an editor (Zed, JetBrains, Neovim or Emacs) as an agent, over the Agent Client Protocol.
 
-TARGET is a graph (my_app:graph, ./agent.py:graph), an AcpAgent, a function of a session that makes a graph, or the URL
-of a server. Without one, the graph of ./langgraph.json is. The editor starts this command; it speaks on standard input
-and output, and logs on standard error.
+TARGET is a graph (my_app:graph or ./agent.py:graph), an AcpAgent, a function that makes a graph for a session, or the
+URL of a server. Without a TARGET, the command uses the graph in ./langgraph.json. The editor starts this command, which
+communicates over standard input and output, and logs to standard error.
 """
 ACP_EXAMPLES = """\b
 Examples:
@@ -54,11 +54,11 @@ Examples:
   langgraph-agui acp https://my-deployment.langgraph.app --assistant agent
 """
 
-RECORD = """Writes a run to a file: LangGraph's parts, the events that they become, and the ids.
+RECORD = """Records one run to a file: the parts that LangGraph streams, the events they become, and their ids.
 
-TARGET is a graph (my_app:graph, ./agent.py:graph), which is run here, or the URL of a server: a run that is started
-there, or one that there is, of --thread. Without TARGET the graph of ./langgraph.json is run. The file has all that the
-run streamed: read it before you pass it on.
+TARGET is a graph (my_app:graph or ./agent.py:graph), which is run here, or the URL of a server. On a server the command
+starts a run, or records a run that exists on --thread. Without a TARGET, it runs the graph in ./langgraph.json. The
+file contains everything that the run streamed, so read it before you share it.
 """
 RECORD_EXAMPLES = """\b
 Examples:
@@ -67,10 +67,10 @@ Examples:
   langgraph-agui record http://localhost:2024 --assistant agent --message hi
   langgraph-agui record http://localhost:2024 --thread 5d1b0a3e-... --run 1f0c...
 """
-REPLAY = """Serves a recording as if its run happened now, to any AG-UI client.
+REPLAY = """Serves a recording to any AG-UI client, as if the run were happening now.
 
-FILE is what `langgraph-agui record` has written. Every run that a client asks for is the recorded one; a client that
-connects to the recorded thread sees it too. Ends with Ctrl-C.
+FILE is a file that `langgraph-agui record` wrote. Whatever run a client starts, it receives the recorded run. A client
+may also connect to the recorded thread. Press Ctrl-C to stop.
 """
 REPLAY_EXAMPLES = """\b
 Examples:

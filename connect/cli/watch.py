@@ -1,4 +1,5 @@
-"""The command `watch`: a thread, or an assistant's runs, printed live on a terminal, into a pipe, or as JSON."""
+"""Implements the command `watch`: prints a thread, or the runs of an assistant, live to a terminal, to a pipe, or as
+JSON."""
 
 from __future__ import annotations
 
@@ -20,24 +21,24 @@ from ..local.backend import Local
 from ..platform.backend import Platform
 from ..platform.calls import RetryPolicy
 from .errors import Failure, Misuse
-from .sources.checkpointers import kept_threads
-from .sources.graphs import built, imported
-from .sources.platforms import reached
+from .sources.checkpointers import open_threads
+from .sources.graphs import build, import_target
+from .sources.platforms import open_client
 from .sources.project import project_of
 from .sources.targets import is_url
 from .terminal.screen import Screen, console
 
 _RETRY: Final = RetryPolicy(initial_delay=1.0, max_attempts=3)
-"""A person is watching: a server that is gone is given up sooner than by a program."""
+"""Gives up a lost server sooner than a program would, since a person is waiting."""
 
 
 _UNKNOWN: Final = (404, 422)
-"""What a server answers to the name of an assistant that it does not have, or to an id that is none."""
+"""Status codes for an assistant that the server does not have: 404 for a name or an id, 422 for an invalid id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchSettings:
-    """What is to be watched: the arguments of the command."""
+    """The arguments of the command `watch`."""
 
     source: str
     thread: str | None
@@ -46,19 +47,19 @@ class WatchSettings:
     api_key: str | None
     as_json: bool
     hidden: Sequence[str] = ()
-    """What is left out; see `Screen`."""
+    """The kinds of lines that are left out; see `Screen`."""
 
 
 async def watch_until_lost(settings: WatchSettings) -> None:
-    """Prints every run, until the source is gone: then `Failure`. Raises `Misuse` for what can't be watched."""
+    """Prints every run until the source is lost, and then raises `Failure`. Raises `Misuse` for invalid arguments."""
     _check(settings)
-    # The command prints itself why it ends; without a handler warnings would go to stderr too.
+    # The command itself prints why it ends. Without any handler, logging would print warnings to stderr as well.
     logging.getLogger(__name__.partition(".")[0]).addHandler(logging.NullHandler())
     show, wait, rest = _printers(settings)
     last: BaseEvent | None = None
     try:
         async with _source(settings) as source:
-            wait(await _awaited(source, settings))
+            wait(await _check_source(source, settings))
             if settings.thread is not None:
                 events = watch(source, settings.thread, retry=_RETRY)
             else:
@@ -69,43 +70,43 @@ async def watch_until_lost(settings: WatchSettings) -> None:
     finally:
         rest()
     why = f": {last.message}" if isinstance(last, RunErrorEvent) else ""
-    raise Failure(f"{settings.source} can't be watched any more{why}")
+    raise Failure(f"{settings.source} can't be watched any longer{why}")
 
 
 def _check(settings: WatchSettings) -> None:
     if (settings.thread is None) == (settings.assistant is None):
-        raise Misuse("watch: expected a thread, or --assistant in its place")
+        raise Misuse("watch: expected either a thread or --assistant")
     if settings.hidden and settings.as_json:
-        raise Misuse("--hide is for a person; with --json every event is printed")
+        raise Misuse("--hide has no effect with --json, which prints every event")
     if settings.assistant is not None and not is_url(settings.source):
-        raise Misuse("--assistant is for a server; of a graph of your own watch a thread")
+        raise Misuse("--assistant is only for a server; for your own graph, name a thread")
     if is_url(settings.source):
         if settings.sqlite is not None:
-            raise Misuse("--sqlite is for a graph of your own; a server keeps its threads itself")
+            raise Misuse("--sqlite is only for your own graphs; a server keeps its own threads")
     elif settings.sqlite is not None and not settings.sqlite.is_file():
-        raise Misuse(f"--sqlite {settings.sqlite}: there is no such file")
+        raise Misuse(f"--sqlite {settings.sqlite}: the file does not exist")
 
 
 @asynccontextmanager
 async def _source(settings: WatchSettings) -> AsyncIterator[Source]:
     async with AsyncExitStack() as lifetime:
         if is_url(settings.source):
-            client = await lifetime.enter_async_context(reached(settings.source, settings.api_key))
+            client = await lifetime.enter_async_context(open_client(settings.source, settings.api_key))
             yield Platform(client, settings.assistant)
             return
         project = project_of([settings.source])
         (target,) = project.targets
         project.enter()
-        found = imported(project, target)
-        threads = await lifetime.enter_async_context(kept_threads(settings.sqlite))
-        graph = await built(target, found, threads, lifetime)
+        variable = import_target(project, target)
+        threads = await lifetime.enter_async_context(open_threads(settings.sqlite))
+        graph = await build(target, variable, threads, lifetime)
         if settings.sqlite is None and graph.checkpointer is threads.checkpointer:
-            raise Misuse(f"{settings.source} has no checkpointer: name the file that has its threads with --sqlite")
+            raise Misuse(f"{settings.source} has no checkpointer: name the file with its threads with --sqlite")
         yield Local(graph)
 
 
-async def _awaited(source: Source, settings: WatchSettings) -> str:
-    """What is waited for. Raises `Failure` for an assistant that the server does not have."""
+async def _check_source(source: Source, settings: WatchSettings) -> str:
+    """Returns what the command waits for, in words. Raises `Failure` if the server does not have the assistant."""
     if settings.thread is None:
         try:
             await backend_of(source).options()
@@ -116,12 +117,12 @@ async def _awaited(source: Source, settings: WatchSettings) -> str:
         return f"for runs of the assistant {settings.assistant!r}"
     info = await threads(source, retry=_RETRY).get(settings.thread)
     if info is None:
-        return f"for the first run of thread {settings.thread!r}, which is unknown so far"
+        return f"for the first run of thread {settings.thread!r}, which does not exist yet"
     return f"for runs of thread {settings.thread!r}, which is {info.status}"
 
 
 def _printers(settings: WatchSettings) -> tuple[Callable[[BaseEvent], None], Callable[[str], None], Callable[[], None]]:
-    """What is called with each event, with what is waited for, and in the end."""
+    """Returns three functions: one for each event, one for what the command waits for, and one for the end."""
     if not settings.as_json:
         place = settings.source if is_url(settings.source) else "the process that ran it"
         screen = Screen(console(), hidden=settings.hidden, details=f"the traceback is in the log of {place}")

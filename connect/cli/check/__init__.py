@@ -1,6 +1,6 @@
-"""The command `check`: whether an AG-UI server keeps the convention of `docs/connect.md`.
+"""Implements the command `check`, which tests whether an AG-UI server follows the convention in `docs/connect.md`.
 
-`rules` has each rule, as runs and connections of its own; `server` makes the requests, `results` says what came of a
-rule, `command` prints it. Never here: what makes a stream valid (`connect.testing`). The server is known by its URL
-alone.
+`rules` contains the rules, each of which makes its own runs and connections. `server` makes the requests, `results`
+describes the outcome of a rule, and `command` prints it. What makes a stream valid is decided in `connect.testing`. The
+command knows nothing about the server except its URL.
 """

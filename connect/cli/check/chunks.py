@@ -1,4 +1,4 @@
-"""`*_CHUNK` events, as a client expands them: into START, CONTENT (or ARGS) and END. Pure."""
+"""Expands `*_CHUNK` events into START, CONTENT (or ARGS) and END events, as an AG-UI client does."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ _KINDS: Final = {
 
 
 class Chunks:
-    """The events of one stream with its chunks expanded, one event at a time."""
+    """Expands the chunks of one stream, one event at a time."""
 
     def __init__(self) -> None:
         self._open: tuple[str, str, str] | None = None
-        """What the last chunk was of: its kind, the name of its id, and the id."""
+        """The item that the last chunk belonged to: its kind, the name of its id field, and its id."""
 
     def expand(self, event: Event) -> Iterator[Event]:
-        """The events in place of the next one."""
+        """Yields the events that replace the next event of the stream."""
         kind = event.get("type")
         if kind not in _KINDS:
             yield from self._close()
             yield event
             return
-        what, id_field, delta = _KINDS[kind]
-        key = event.get(id_field) or (self._open[2] if self._open is not None and self._open[0] == what else None)
-        if self._open is not None and self._open != (what, id_field, key):
+        item, id_field, delta = _KINDS[kind]
+        key = event.get(id_field) or (self._open[2] if self._open is not None and self._open[0] == item else None)
+        if self._open is not None and self._open != (item, id_field, key):
             yield from self._close()
         if self._open is None:
             start = {name: value for name, value in event.items() if name not in ("type", "delta")}
-            role = {"TEXT_MESSAGE": "assistant", "REASONING_MESSAGE": "reasoning"}.get(what)
-            yield {"type": f"{what}_START", **({"role": role} if role else {}), **start}
-            self._open = what, id_field, str(key)
+            role = {"TEXT_MESSAGE": "assistant", "REASONING_MESSAGE": "reasoning"}.get(item)
+            yield {"type": f"{item}_START", **({"role": role} if role else {}), **start}
+            self._open = item, id_field, str(key)
         if event.get("delta"):
-            yield {"type": f"{what}_{delta}", id_field: key, "delta": event["delta"]}
+            yield {"type": f"{item}_{delta}", id_field: key, "delta": event["delta"]}
 
     def _close(self) -> Iterator[Event]:
         if self._open is not None:
-            what, id_field, key = self._open
+            item, id_field, key = self._open
             self._open = None
-            yield {"type": f"{what}_END", id_field: key}
+            yield {"type": f"{item}_END", id_field: key}

@@ -1,4 +1,4 @@
-"""`check_server`: tries the rules on a server one after the other, and prints what became of each."""
+"""Checks a server against the rules, one after the other, and prints the result of each: `check_server`."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from ..errors import Misuse
 from ..errors import brief as brief_error
 from .results import Broken, NotChecked, NotOffered, Result, Verdict, plain
 from .rules import RULES, Rule, Trial
-from .server import Server, found
+from .server import Server, find_agent
 
 _CONNECTIONS: Final = httpx.Limits(max_keepalive_connections=0)
-"""Each request has a connection of its own, as each reader has."""
+"""Opens a new connection for each request, since each reader of a real server has its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckSettings:
-    """Which server is to be checked, and how: the arguments of the command."""
+    """The arguments of the command `check`: which server to check, and how."""
 
     url: str
     agent: str | None
@@ -36,46 +36,47 @@ class CheckSettings:
 
 
 async def check_server(settings: CheckSettings) -> int:
-    """Prints each rule and what became of it; the exit code: 1 if the server broke one, else 0. Raises `Misuse` for
-    arguments that can't be meant, `Failure` for a server that can't be reached."""
-    chosen = _chosen(settings.rules)
-    headers = dict(_header(each) for each in settings.headers)
+    """Prints the result of each rule, and returns the exit code: 1 if the server broke a rule, else 0. Raises `Misuse`
+    for invalid arguments, and `Failure` if the server can't be reached."""
+    rules = _rules(settings.rules)
+    headers = dict(_header(header) for header in settings.headers)
     async with httpx.AsyncClient(headers=headers, timeout=settings.timeout, limits=_CONNECTIONS) as http:
-        place = await found(http, settings.url, settings.agent)
-        trial = Trial(Server(http, place), settings.message, settings.drops)
+        endpoint = await find_agent(http, settings.url, settings.agent)
+        trial = Trial(Server(http, endpoint), settings.message, settings.drops)
         results = []
-        async for result in checked(trial, settings.timeout, chosen):
+        async for result in check_rules(trial, settings.timeout, rules):
             results.append(result)
             if not settings.as_json:
                 print(*result.lines(), sep="\n", flush=True)
     counts = Counter(result.verdict for result in results)
     if settings.as_json:
-        print(json.dumps({"url": place.run, "rules": [result.as_json() for result in results]}))
+        print(json.dumps({"url": endpoint.run, "rules": [result.as_json() for result in results]}))
     else:
-        print("\n" + plain(f"{place.run}: " + ", ".join(f"{counts[each]} {each}" for each in Verdict if counts[each])))
+        summary = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
+        print("\n" + plain(f"{endpoint.run}: {summary}"))
     return int(counts[Verdict.failed] > 0)
 
 
-async def checked(
+async def check_rules(
     trial: Trial,
     timeout: float,  # noqa: ASYNC109 - of each rule
     rules: Sequence[Rule] = RULES,
 ) -> AsyncIterator[Result]:
-    """What became of each of the rules, in their order. `timeout`: seconds that a rule may take. The first of `RULES`
-    has to be among them: the others need its run."""
+    """Checks the rules in order, and yields the result of each. A rule may take `timeout` seconds. `rules` must contain
+    the first of `RULES`, because the other rules use its run."""
     for rule in rules:
-        yield await _tried(rule, trial, timeout)
+        yield await _check_rule(rule, trial, timeout)
 
 
-def _chosen(names: Sequence[str]) -> list[Rule]:
-    """The rules of these names, and the first one; all, if none is named."""
+def _rules(names: Sequence[str]) -> list[Rule]:
+    """Returns the rules with these names and the first rule, or all rules if `names` is empty."""
     unknown = set(names) - {rule.name for rule in RULES}
     if unknown:
         raise Misuse(f"--rule {', '.join(sorted(unknown))}: expected any of {', '.join(rule.name for rule in RULES)}")
     return [rule for rule in RULES if not names or rule.name in names or rule is RULES[0]]
 
 
-async def _tried(rule: Rule, trial: Trial, timeout: float) -> Result:  # noqa: ASYNC109
+async def _check_rule(rule: Rule, trial: Trial, timeout: float) -> Result:  # noqa: ASYNC109
     def result(verdict: Verdict, **details: str) -> Result:
         return Result(rule.name, rule.says, verdict, **details)
 
@@ -94,20 +95,20 @@ async def _tried(rule: Rule, trial: Trial, timeout: float) -> Result:  # noqa: A
     except TimeoutError:
         return result(Verdict.failed, expected="an end", got=f"none within {timeout:g} seconds")
     except httpx.RequestError as error:
-        return result(Verdict.failed, expected="a whole response", got=brief_error(error))
+        return result(Verdict.failed, expected="a complete response", got=brief_error(error))
     return result(Verdict.passed)
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The first of the exceptions of a rule that reads two streams at once."""
+    """Returns the first exception in a group. A rule that reads two streams at once raises a group."""
     error: BaseException = group
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
 
 
-def _header(written: str) -> tuple[str, str]:
-    name, colon, value = written.partition(":")
+def _header(text: str) -> tuple[str, str]:
+    name, colon, value = text.partition(":")
     if not (name.strip() and colon):
-        raise Misuse(f"--header {written}: expected a name and a value, as in 'Authorization: Bearer ...'")
+        raise Misuse(f"--header {text}: expected a name and a value, as in 'Authorization: Bearer ...'")
     return name.strip(), value.strip()

@@ -1,4 +1,4 @@
-"""What became of a rule: `Result`, and the exceptions by which a rule ends otherwise than well. Pure; no HTTP here."""
+"""Defines `Result`, the outcome of a rule, and the exceptions that a rule raises if it does not pass."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ _WIDTH: Final = 11
 
 
 class Verdict(StrEnum):
-    """What became of a rule."""
+    """The outcome of a rule."""
 
     passed = "pass"
     failed = "fail"
     not_offered = "not offered"
-    """The server has no such route, or no such feature."""
+    """The server lacks the route or the feature."""
     not_checked = "not checked"
-    """Nothing is known: a rule before it failed, or the run was over before the rule could be tried."""
+    """The rule could not be checked, because an earlier rule failed or the run was over too soon."""
 
 
 class Broken(Exception):  # noqa: N818 - a finding about the server
-    """The server does not keep the rule."""
+    """The server breaks the rule."""
 
     def __init__(self, expected: str, got: str) -> None:
         super().__init__(f"expected {expected}, got {got}")
@@ -32,16 +32,16 @@ class Broken(Exception):  # noqa: N818 - a finding about the server
 
 
 class NotOffered(Exception):  # noqa: N818
-    """The server does not have what the rule is about; the message says how that was seen."""
+    """The server lacks the feature that the rule is about. The message says how it shows that."""
 
 
 class NotChecked(Exception):  # noqa: N818
-    """The rule could not be tried; the message says why."""
+    """The rule could not be checked. The message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One rule, and what became of it. `reason`: why it was not tried; `expected`, `got`: of one that failed."""
+    """The outcome of one rule. `reason` says why the rule was not checked; `expected` and `got` describe a failure."""
 
     rule: str
     says: str
@@ -51,26 +51,26 @@ class Result:
     got: str = ""
 
     def lines(self) -> list[str]:
-        """The lines that are printed: one, and what was expected and came."""
-        found = [f"{self.verdict:{_WIDTH}}  {self.rule:{_WIDTH + 3}}  {self.says}"]
+        """Returns the lines to print: the rule with its verdict, then the details."""
+        lines = [f"{self.verdict:{_WIDTH}}  {self.rule:{_WIDTH + 3}}  {self.says}"]
         details = {"reason": self.reason, "expected": self.expected, "got": self.got}
-        found += [f"{'':{_WIDTH}}  {f'{name}:':{_WIDTH + 3}}  {text}" for name, text in details.items() if text]
-        return [plain(line) for line in found]
+        lines += [f"{'':{_WIDTH}}  {f'{name}:':{_WIDTH + 3}}  {text}" for name, text in details.items() if text]
+        return [plain(line) for line in lines]
 
     def as_json(self) -> dict[str, Any]:
-        """The same as JSON; what does not apply is left out."""
-        found = {"rule": self.rule, "verdict": self.verdict.value, "says": self.says}
+        """Returns the result as JSON, without empty fields."""
+        fields = {"rule": self.rule, "verdict": self.verdict.value, "says": self.says}
         details = {"reason": self.reason, "expected": self.expected, "got": self.got}
-        return found | {name: text for name, text in details.items() if text}
+        return fields | {name: text for name, text in details.items() if text}
 
 
 def plain(text: str) -> str:
-    """A text of a server as one line of limited length, in which nothing moves the terminal."""
+    """Returns text from a server as one line, without control characters that a terminal would execute."""
     line = re.sub(r"\s", " ", text)
     return "".join(letter for letter in line if letter.isprintable())
 
 
 def brief(text: object) -> str:
-    """The beginning of what a server sent."""
-    found = str(text)
-    return found if len(found) <= _LONGEST else f"{found[:_LONGEST]}…"
+    """Returns the beginning of what a server sent."""
+    whole = str(text)
+    return whole if len(whole) <= _LONGEST else f"{whole[:_LONGEST]}…"

@@ -1,4 +1,4 @@
-"""The server that is checked, by its URL: what is requested of it, and the events that it sends. No rules here."""
+"""Makes requests to the server that is checked, and reads the events that it sends. Contains no rules."""
 
 from __future__ import annotations
 
@@ -22,18 +22,17 @@ from .chunks import Chunks
 from .results import Broken, NotOffered, brief
 
 _NOT_THERE: Final = (404, 405, 501)
-"""What a server answers that does not have a route."""
+"""Status codes of a server that lacks a route."""
 _ONLY: Final = "default"
-"""Another name of a server's only agent."""
+"""An additional name that a server gives its only agent."""
 CONTENT: Final = ("TEXT_MESSAGE_CONTENT", "TOOL_CALL_ARGS", "REASONING_MESSAGE_CONTENT")
-"""The events that stream a part of a message."""
+"""Types of the events that stream a part of a message."""
 ENDS: Final = ("RUN_FINISHED", "RUN_ERROR")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where the agent is. `run`: the URL to which runs are posted; `base`: that below which `/info` and `/watch` are;
-    `agent`: its name there."""
+class Endpoint:
+    """The URLs of the agent. Runs are posted to `run`; `/info` and `/watch` are below `base`; `agent` is its name."""
 
     run: str
     base: str
@@ -41,27 +40,27 @@ class Place:
 
 
 class Stream:
-    """The events of one response, as they come. `client`: what its client had, which is not changed."""
+    """The events of one response, as they arrive. `client` is the view its client had before, and is not changed."""
 
     def __init__(self, events: AsyncIterator[tuple[str, Event]], client: ClientView) -> None:
         self._incoming = events
         self.client = client
         self._chunks = Chunks()
         self.frames: list[tuple[str, Event]] = []
-        """Each event as it came, with the id that its client has then; "" is none."""
+        """The events as they were received, each with the id that its client then has, which may be empty."""
         self.events: list[Event] = []
-        """The events, chunks expanded."""
+        """The events with their chunks expanded."""
         self.view = ClientView(client.messages, client.state)
-        """What the client has now."""
+        """The view of the client now."""
 
-    async def until(self, is_wanted: Callable[[Event], bool]) -> Event | None:
-        """Reads up to an event like this, and returns it; None if the stream ended before."""
+    async def until(self, is_last: Callable[[Event], bool]) -> Event | None:
+        """Reads up to an event for which `is_last` is true, and returns it. Returns None if the stream ends before."""
         async for id_, event in self._incoming:
             self.frames.append((id_, event))
-            for each in self._chunks.expand(event):
-                self.events.append(each)
-                self.view.apply(each)
-            if is_wanted(event):
+            for expanded in self._chunks.expand(event):
+                self.events.append(expanded)
+                self.view.apply(expanded)
+            if is_last(event):
                 return event
         return None
 
@@ -70,95 +69,95 @@ class Stream:
         return await self.until(lambda event: str(event.get("type")).replace("CHUNK", "CONTENT") in CONTENT)
 
     async def take(self, count: int) -> None:
-        """Reads so many events, or to the end."""
+        """Reads until `count` events have arrived, or the stream ends."""
         await self.until(lambda _: len(self.frames) >= count)
 
     async def rest(self) -> Stream:
-        """Reads to the end."""
+        """Reads to the end of the stream, and returns the stream."""
         await self.until(lambda _: False)
         return self
 
-    def checked(self) -> ClientView:
-        """What the client has after all events. Raises `Broken` unless a client takes each of them, and the last run
-        has ended."""
+    def check(self) -> ClientView:
+        """Returns the view of the client after all events. Raises `Broken` if a client would refuse one of them, or if
+        the last run has not ended."""
         try:
             return check_stream(self.events, before=self.client, may_remove=True)
         except AssertionError as error:
-            raise Broken("a stream that a client of AG-UI takes", brief(error)) from None
+            raise Broken("a stream that an AG-UI client accepts", brief(error)) from None
 
 
 class Server:
-    """One agent of a server. `http`: the client by which it is reached."""
+    """One agent of a server. All requests are made with `http`."""
 
-    def __init__(self, http: httpx.AsyncClient, place: Place) -> None:
-        self.place = place
+    def __init__(self, http: httpx.AsyncClient, endpoint: Endpoint) -> None:
+        self.endpoint = endpoint
         self._http = http
         self._offered: set[str] = set()
 
     def run(self, thread: str, client: ClientView, run_id: str = "") -> AbstractAsyncContextManager[Stream]:
-        """Starts a run of a client with these messages, and streams it: a context manager, which gives the `Stream`.
-        Raises `Refused`."""
-        given = _input(thread, client, run_id or f"check-{uuid4()}")
-        return self._streamed("run", "POST", self.place.run, client, given)
+        """Starts a run of a client with these messages. Returns a context manager that gives the run's `Stream`. Raises
+        `Refused` if the server answers with an error."""
+        body = _input(thread, client, run_id or f"check-{uuid4()}")
+        return self._stream("run", "POST", self.endpoint.run, client, body)
 
     def connect(
         self, thread: str, client: ClientView | None = None, *, last: str | None = None
     ) -> AbstractAsyncContextManager[Stream]:
-        """Connects a client to a thread; None is one with nothing. `last`: its `Last-Event-ID`. A context manager, as
-        `run` is."""
-        client = client or nothing()
-        given = _input(thread, client, f"check-{uuid4()}")
-        return self._streamed("connect", "POST", f"{self.place.run}/connect", client, given, last)
+        """Connects a client to a thread; without `client`, one with an empty view. `last` is sent as `Last-Event-ID`.
+        Returns a context manager, as `run` does."""
+        client = client or empty_view()
+        body = _input(thread, client, f"check-{uuid4()}")
+        return self._stream("connect", "POST", f"{self.endpoint.run}/connect", client, body, last)
 
     def watch(self, thread: str) -> AbstractAsyncContextManager[Stream]:
-        """Watches a thread, with a client that has nothing. A context manager, as `run` is."""
-        query = f"?agent={quote(self.place.agent, safe='')}" if self.place.agent else ""
-        url = f"{self.place.base}/watch/{quote(thread, safe='')}{query}"
-        return self._streamed("watch", "GET", url, nothing())
+        """Watches a thread with an empty view. Returns a context manager, as `run` does."""
+        query = f"?agent={quote(self.endpoint.agent, safe='')}" if self.endpoint.agent else ""
+        url = f"{self.endpoint.base}/watch/{quote(thread, safe='')}{query}"
+        return self._stream("watch", "GET", url, empty_view())
 
-    async def connected(self, thread: str, client: ClientView | None = None, *, last: str | None = None) -> Stream:
-        """The whole stream of a client that connects to a thread."""
+    async def read_thread(self, thread: str, client: ClientView | None = None, *, last: str | None = None) -> Stream:
+        """Connects a client to a thread, reads the stream to its end, and returns it."""
         async with self.connect(thread, client, last=last) as stream:
             return await stream.rest()
 
     async def stop(self, thread: str, run_id: str | None = None) -> tuple[int, Mapping[str, Any]]:
-        """Stops a run, or what runs on a thread: the status, and the body."""
-        given = {"threadId": thread} if run_id is None else {"threadId": thread, "runId": run_id}
-        response = await self._http.post(f"{self.place.run}/stop", json=given)
+        """Stops a run, or the active run of a thread. Returns the status code and the body of the response."""
+        request = {"threadId": thread} if run_id is None else {"threadId": thread, "runId": run_id}
+        response = await self._http.post(f"{self.endpoint.run}/stop", json=request)
         self._check_offered("stop", response)
         if response.status_code not in (200, 202):
-            raise Broken("200, or 202 for a run that stops later", _refusal(response))
+            raise Broken("200, or 202 for a run that stops later", _status_and_body(response))
         return response.status_code, _object(response)
 
     async def info(self) -> Mapping[str, Any]:
-        """What the server says of itself."""
-        response = await self._http.get(f"{self.place.base}/info")
+        """Returns the server's description of itself."""
+        response = await self._http.get(f"{self.endpoint.base}/info")
         self._check_offered("info", response)
         if response.status_code != 200:
-            raise Broken("200", _refusal(response))
+            raise Broken("200", _status_and_body(response))
         return _object(response)
 
-    async def posted(self, body: bytes) -> httpx.Response:
-        """The response to a body of JSON where runs are posted."""
+    async def post(self, body: bytes) -> httpx.Response:
+        """Posts bytes as JSON to the URL of runs, and returns the response."""
         async with self._http.stream(
-            "POST", self.place.run, content=body, headers={"Content-Type": "application/json"}
+            "POST", self.endpoint.run, content=body, headers={"Content-Type": "application/json"}
         ) as response:
             if response.status_code >= 400:
                 await response.aread()
             return response
 
     @asynccontextmanager
-    async def _streamed(
+    async def _stream(
         self,
         name: str,
         method: str,
         url: str,
         client: ClientView,
-        given: Mapping[str, Any] | None = None,
+        body: Mapping[str, Any] | None = None,
         last: str | None = None,
     ) -> AsyncIterator[Stream]:
         headers = {"Accept": "text/event-stream"} | ({} if last is None else {"Last-Event-ID": last})
-        async with self._http.stream(method, url, json=given, headers=headers) as response:
+        async with self._http.stream(method, url, json=body, headers=headers) as response:
             if response.status_code != 200:
                 await response.aread()
                 self._check_offered(name, response)
@@ -177,30 +176,31 @@ class Server:
 
 
 class Refused(Broken):
-    """A stream was requested, and the answer is an error response."""
+    """The server answered the request for a stream with an error."""
 
     def __init__(self, response: httpx.Response) -> None:
-        super().__init__("200 and a stream of events", _refusal(response))
+        super().__init__("200 and a stream of events", _status_and_body(response))
         self.response = response
 
 
-def nothing() -> ClientView:
-    """A client that has nothing."""
+def empty_view() -> ClientView:
+    """Returns the view of a client that has no messages and no state."""
     return ClientView([], {})
 
 
-def asking(view: ClientView, text: str) -> ClientView:
-    """The client that has this, and a new message of its user."""
+def with_message(view: ClientView, text: str) -> ClientView:
+    """Returns a copy of a view with a new message of the user."""
     message = {"id": f"check-{uuid4()}", "role": "user", "content": text}
     return ClientView([*view.messages, message], view.state)
 
 
-async def found(http: httpx.AsyncClient, url: str, agent: str | None) -> Place:
-    """Where the agent is that is meant: below `url`, if it is named or `/info` has one only, or else at `url` itself.
-    Raises `Misuse` where several may be meant, `Failure` for a server that does not answer."""
+async def find_agent(http: httpx.AsyncClient, url: str, agent: str | None) -> Endpoint:
+    """Returns the URLs of the agent to check. The agent is below `url` if `agent` names it, or if `/info` lists only
+    one; else it is at `url` itself. Raises `Misuse` if `/info` lists several, and `Failure` if the server does not
+    answer."""
     url = url.rstrip("/")
     if agent is not None:
-        return Place(f"{url}/{quote(agent, safe='')}", url, agent)
+        return Endpoint(f"{url}/{quote(agent, safe='')}", url, agent)
     try:
         response = await http.get(f"{url}/info")
         agents = list(response.json()["agents"])
@@ -208,31 +208,31 @@ async def found(http: httpx.AsyncClient, url: str, agent: str | None) -> Place:
         raise Failure(f"{url} can't be reached: {brief_error(error)}") from error
     except (ValueError, LookupError, TypeError):
         base, name = url.rsplit("/", 1) if urlsplit(url).path else (url, "")
-        return Place(url, base, name)
+        return Endpoint(url, base, name)
     names = [name for name in agents if name != _ONLY] or agents
     if len(names) != 1:
         raise Misuse(f"{url} has several agents: name one with --agent: {', '.join(map(str, names))}")
-    return Place(f"{url}/{quote(names[0], safe='')}", url, names[0])
+    return Endpoint(f"{url}/{quote(names[0], safe='')}", url, names[0])
 
 
 async def _frames(response: httpx.Response) -> AsyncGenerator[tuple[str, Event]]:
     async with aclosing(EventSource(response).aiter_sse()) as incoming:
-        async for each in incoming:
-            if not each.data:
-                continue  # a comment after an id: clients get no event of it
+        async for message in incoming:
+            if not message.data:
+                continue  # an id without data; clients dispatch no event for it
             try:
-                event = json.loads(each.data)
+                event = json.loads(message.data)
             except ValueError:
                 event = None
             if not isinstance(event, dict):
-                raise Broken("JSON objects as the data of events", brief(each.data))
-            yield each.id, event
+                raise Broken("JSON objects as the data of events", brief(message.data))
+            yield message.id, event
 
 
 def _input(thread: str, client: ClientView, run_id: str) -> dict[str, Any]:
     lists: dict[str, Sequence[Any]] = {"messages": client.messages, "tools": [], "context": []}
-    given = {"threadId": thread, "runId": run_id, "state": client.state, "forwardedProps": {}}
-    return {**given, **lists, "protocolVersion": PROTOCOL_VERSION}
+    fields = {"threadId": thread, "runId": run_id, "state": client.state, "forwardedProps": {}}
+    return {**fields, **lists, "protocolVersion": PROTOCOL_VERSION}
 
 
 def _object(response: httpx.Response) -> Mapping[str, Any]:
@@ -245,5 +245,5 @@ def _object(response: httpx.Response) -> Mapping[str, Any]:
     return body
 
 
-def _refusal(response: httpx.Response) -> str:
+def _status_and_body(response: httpx.Response) -> str:
     return f"{response.status_code} {brief(response.text)}"

@@ -1,2 +1,3 @@
-"""The commands `record`, which writes a run to a file, and `replay`, which serves one. The format of the file is
-`connect.testing.recording`'s."""
+"""Implements the commands `record`, which writes a run to a file, and `replay`, which serves the file. The format of
+the
+file is defined in `connect.testing.recording`."""

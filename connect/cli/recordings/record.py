@@ -1,4 +1,4 @@
-"""The command `record`: a run of a graph or of a server, written to a file with its parts and its events."""
+"""Implements the command `record`: writes a run of a graph or of a server to a file, with its parts and its events."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from ...platform.http import Received
 from ...platform.join.replayed import ReplayFilter
 from ...testing.recording import Write, record_stream
 from ..errors import Failure, Misuse
-from ..sources.checkpointers import kept_threads
-from ..sources.graphs import built, imported, source_of
-from ..sources.platforms import reached
+from ..sources.checkpointers import open_threads
+from ..sources.graphs import build, import_target, source_of
+from ..sources.platforms import open_client
 from ..sources.project import project_of, read_project
 from ..sources.targets import is_url
 
 _FROM_THE_START: Final = "0-0"
-"""The id of the event before the first one of a run."""
+"""A last event id that makes a server send a run's stream from its first event."""
 _Ended = tuple[Ending, dict[str, Any]]
 """How a run ended, and its last event."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordSettings:
-    """What is to be recorded: the arguments of the command."""
+    """The arguments of the command `record`."""
 
     target: str | None
     config: Path | None
@@ -54,12 +54,12 @@ class RecordSettings:
 
     @property
     def is_platform(self) -> bool:
-        """Whether the run is one of a server."""
+        """Whether the run is on a server."""
         return self.target is not None and is_url(self.target)
 
-    def given(self) -> dict[str, Any]:
-        """What the command starts a run with, as `runs.create` takes it: an `input` or a `command`. Empty: it starts
-        none. Raises `Misuse` for more than one, and for invalid JSON."""
+    def run_input(self) -> dict[str, Any]:
+        """Returns the arguments `input` or `command` of `runs.create` for the run that the command starts, or an empty
+        dictionary if it starts none. Raises `Misuse` for more than one of the options, and for invalid JSON."""
         texts = {"--message": self.message, "--input": self.input, "--resume": self.resume}
         match [(option, text) for option, text in texts.items() if text is not None]:
             case []:
@@ -72,63 +72,66 @@ class RecordSettings:
                 except orjson.JSONDecodeError as error:
                     raise Misuse(f"{option}: expected JSON: {error}") from error
                 return {"input": value} if option == "--input" else {"command": {"resume": value}}
-        raise Misuse("expected one of --message, --input and --resume")
+        raise Misuse("expected only one of --message, --input and --resume")
 
 
 async def record_run(settings: RecordSettings) -> str:
-    """Writes the recording, and returns a line that says how the run ended. Raises `Misuse` for arguments
-    that contradict each other and a file that exists, and `Failure` for a file that can't be written."""
-    given = settings.given()
-    _check(settings, starts=bool(given))
+    """Writes the recording, and returns a sentence that says how the run ended. Raises `Misuse` if the arguments
+    contradict each other or the file exists, and `Failure` if the file can't be written."""
+    run_input = settings.run_input()
+    _check(settings, starts=bool(run_input))
     async with AsyncExitStack() as lifetime:
         record = _record_platform if settings.is_platform else _record_graph
-        ending, last = await record(settings, given, lifetime)
-    return f"{settings.output}: the run {_in_words(ending, last)}"
+        ending, last = await record(settings, run_input, lifetime)
+    return f"{settings.output}: the run {_describe(ending, last)}"
 
 
-async def _record_graph(settings: RecordSettings, given: dict[str, Any], lifetime: AsyncExitStack) -> _Ended:
+async def _record_graph(settings: RecordSettings, run_input: dict[str, Any], lifetime: AsyncExitStack) -> _Ended:
     project = read_project(settings.config) if settings.target is None else project_of([settings.target])
     target = project.only(settings.assistant)
     project.enter()
-    found = await asyncio.to_thread(imported, project, target)
-    threads = await lifetime.enter_async_context(kept_threads(settings.sqlite))
-    graph = await built(target, found, threads, lifetime)
+    variable = await asyncio.to_thread(import_target, project, target)
+    threads = await lifetime.enter_async_context(open_threads(settings.sqlite))
+    graph = await build(target, variable, threads, lifetime)
     thread_id, run_id = settings.thread or str(uuid4()), str(uuid4())
     source = source_of(target, graph)
     if not await LocalThread(source, thread_id).may_be_used():
-        raise Failure(f"thread {thread_id!r} is another agent's")
+        raise Failure(f"thread {thread_id!r} belongs to another agent")
     parts = graph.astream(
-        Command(**given["command"]) if "command" in given else given["input"],
+        Command(**run_input["command"]) if "command" in run_input else run_input["input"],
         with_marker({"configurable": {"thread_id": thread_id, "run_id": run_id}, "metadata": source.stamp}),
         stream_mode=RUN_MODES,
         subgraphs=True,
     )
-    with _created(settings.output) as write:
+    with _create_file(settings.output) as write:
         return await record_stream(parts, write, thread_id=thread_id, run_id=run_id, options=await source.options())
 
 
-async def _record_platform(settings: RecordSettings, given: dict[str, Any], lifetime: AsyncExitStack) -> _Ended:
-    client = await lifetime.enter_async_context(reached(str(settings.target), settings.api_key))
+async def _record_platform(settings: RecordSettings, run_input: dict[str, Any], lifetime: AsyncExitStack) -> _Ended:
+    client = await lifetime.enter_async_context(open_client(str(settings.target), settings.api_key))
     thread_id = settings.thread or str((await client.threads.create())["thread_id"])
-    if given:
-        streamed: Any = {"stream_mode": PLATFORM_STREAM_MODES, "stream_subgraphs": True, "stream_resumable": True}
-        run = await client.runs.create(thread_id, settings.assistant or "", **given, **streamed)
+    if run_input:
+        stream: Any = {"stream_mode": PLATFORM_STREAM_MODES, "stream_subgraphs": True, "stream_resumable": True}
+        run = await client.runs.create(thread_id, settings.assistant or "", **run_input, **stream)
         run_id = str(run["run_id"])
     else:
-        run_id = settings.run or await _active(client, thread_id)
+        run_id = settings.run or await _active_run(client, thread_id)
         run = await client.runs.get(thread_id, run_id)
     options = await Platform(client, str(run["assistant_id"])).options()
     at_end = cast(Any, outcome(client, thread_id, run_id))
-    parts = await _begun(client.runs.join_stream(thread_id, run_id, last_event_id=_FROM_THE_START))
+    parts = await _wait_for_first(client.runs.join_stream(thread_id, run_id, last_event_id=_FROM_THE_START))
     if parts is None:
-        raise Failure(f"the server has no stream of run {run_id!r}: it keeps that of a run with stream_resumable=True")
-    with _created(settings.output) as write:
-        once = _each_once(parts)
+        raise Failure(
+            f"the server has no stream of run {run_id!r}: it keeps a stream only if stream_resumable=True was set"
+        )
+    with _create_file(settings.output) as write:
+        once = _without_repetitions(parts)
         return await record_stream(once, write, thread_id=thread_id, run_id=run_id, options=options, at_end=at_end)
 
 
-async def _each_once(parts: AsyncIterator[Any]) -> AsyncIterator[StreamPart]:
-    """The parts of a run that was joined from its start. A server may send some twice: see `ReplayFilter`."""
+async def _without_repetitions(parts: AsyncIterator[Any]) -> AsyncIterator[StreamPart]:
+    """Yields the parts of a run that was joined from its start. A server may send some parts twice; `ReplayFilter` says
+    why."""
     replay, clock = ReplayFilter(), asyncio.get_running_loop().time
     replay.connected()
     async with aclosing(cast(Any, parts)):
@@ -139,20 +142,20 @@ async def _each_once(parts: AsyncIterator[Any]) -> AsyncIterator[StreamPart]:
             waits_since = clock()
 
 
-async def _begun(parts: AsyncIterator[Any]) -> AsyncIterator[Any] | None:
-    """The same parts, once the first one has come; None if there are none."""
+async def _wait_for_first(parts: AsyncIterator[Any]) -> AsyncIterator[Any] | None:
+    """Waits for the first part, and returns an iterator over all parts, or None if there are no parts."""
     first = await anext(parts, None)
 
-    async def all_of_them() -> AsyncIterator[Any]:
+    async def all_parts() -> AsyncIterator[Any]:
         async with aclosing(cast(Any, parts)):
             yield first
             async for part in parts:
                 yield part
 
-    return None if first is None else all_of_them()
+    return None if first is None else all_parts()
 
 
-async def _active(client: LangGraphClient, thread_id: str) -> str:
+async def _active_run(client: LangGraphClient, thread_id: str) -> str:
     for status in ("running", "pending"):
         if runs := await client.runs.list(thread_id, limit=1, status=cast(Any, status)):
             return str(runs[0]["run_id"])
@@ -161,29 +164,30 @@ async def _active(client: LangGraphClient, thread_id: str) -> str:
 
 def _check(settings: RecordSettings, *, starts: bool) -> None:
     if settings.target is not None and settings.config is not None:
-        raise Misuse("record: expected a graph, or --config, not both")
+        raise Misuse("record: expected a graph or --config, not both")
     if settings.output.exists():
-        raise Misuse(f"--output {settings.output}: the file is there already")
+        raise Misuse(f"--output {settings.output}: the file already exists")
     if starts and settings.run is not None:
         raise Misuse("--run names a run that exists; --message, --input and --resume start one")
     if settings.resume is not None and settings.thread is None:
-        raise Misuse("--resume is the answer to a thread: name it with --thread")
+        raise Misuse("--resume answers an interrupt of a thread: name the thread with --thread")
     if not settings.is_platform:
         if not starts:
-            raise Misuse("a graph of your own is run to be recorded: give it --message, --input or --resume")
+            raise Misuse("record runs your own graph: expected --message, --input or --resume")
         if settings.assistant is not None and settings.target is not None:
-            raise Misuse("--assistant is for a server, or for one graph of langgraph.json")
+            raise Misuse("--assistant is only for a server, or to choose a graph in langgraph.json")
     elif settings.sqlite is not None:
-        raise Misuse("--sqlite is for a graph of your own; a server keeps its threads itself")
+        raise Misuse("--sqlite is only for your own graphs; a server keeps its own threads")
     elif starts and settings.assistant is None:
-        raise Misuse("name what is to run on the server with --assistant")
+        raise Misuse("name the server's assistant to run with --assistant")
     elif not starts and settings.thread is None:
-        raise Misuse("expected --thread, or --message or --input, which start a run")
+        raise Misuse("expected --thread, to record a run that exists, or --message or --input, to start one")
 
 
 @contextmanager
-def _created(path: Path) -> Iterator[Write]:
-    """Opens a new file, and gives what writes to it. A line is in the file at once, even if the command is killed."""
+def _create_file(path: Path) -> Iterator[Write]:
+    """Creates a file, and yields a function that appends to it. The file is not buffered, so each line is kept even if
+    the command is killed."""
 
     def write(line: bytes) -> None:
         try:
@@ -199,7 +203,7 @@ def _created(path: Path) -> Iterator[Write]:
         yield write
 
 
-def _in_words(ending: Ending, last: dict[str, Any]) -> str:
+def _describe(ending: Ending, last: dict[str, Any]) -> str:
     match ending:
         case Failed({"error": name, "message": message}):
             return f"failed with {name}: {message}"

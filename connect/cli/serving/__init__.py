@@ -1,1 +1,2 @@
-"""The command `serve`: from its arguments to a server that runs until a signal stops it, and what it prints first."""
+"""Implements the command `serve`: makes a server from the arguments, prints where it is, and runs it until a signal
+arrives."""

@@ -1,8 +1,9 @@
-"""The listening socket of the command: `Accepting`. When the process has almost no file left to open, a connection is
-accepted only to be refused, with 503. All else is refused by `connect.serve`.
+"""Defines `Accepting`, the listening socket of the command. When the process is about to run out of file descriptors,
+it
+accepts a connection only to refuse it with 503. All other refusals are made in `connect.serve`.
 
-Without it, asyncio would stop accepting for a second at a time and connections would wait unanswered; and whatever else
-the process has to open, such as a connection to a database, would fail too.
+Without this socket, asyncio would stop accepting connections for a second at a time, and they would wait unanswered.
+Anything else that the process opens, such as a connection to a database, would fail too.
 """
 
 from __future__ import annotations
@@ -19,21 +20,22 @@ _REFUSAL = (
     f"HTTP/1.1 503 Service Unavailable\r\nRetry-After: {RETRY_AFTER}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 )
 _READ = 65_536
-"""Bytes of a request that are read before it is refused."""
+"""How many bytes of a request are read before it is refused."""
 
 
 class Accepting(socket.socket):
-    """A listening socket in place of `bound`, which it takes over. For an event loop: it never blocks."""
+    """A non-blocking listening socket for an event loop. It takes over the file descriptor of `bound`."""
 
     def __init__(self, bound: socket.socket) -> None:
         super().__init__(bound.family, bound.type, bound.proto, fileno=bound.detach())
         limit = file_limit()
         self._most = None if limit is None else limit - reserved(limit) // 2
         self._few_files = FewFiles()
-        self._spare = open(os.devnull)  # noqa: SIM115 - its descriptor is for a connection that is refused
+        self._spare = open(os.devnull)  # noqa: SIM115 - reserves a descriptor for a connection to refuse
 
     def accept(self) -> tuple[socket.socket, Any]:
-        """The next connection, and its address. Raises `BlockingIOError` if there is none, or if it was refused."""
+        """Returns the next connection and its address. Raises `BlockingIOError` if no connection is waiting, or if it
+        was refused."""
         try:
             connection, address = super().accept()
         except OSError as error:
@@ -51,7 +53,7 @@ class Accepting(socket.socket):
         return connection, address
 
     def close(self) -> None:
-        """Closes it, and the file that it keeps for refusals."""
+        """Closes the socket, and the file that reserves a descriptor."""
         self._spare.close()
         super().close()
 

@@ -1,5 +1,6 @@
-"""The command `serve`: from its arguments to a server that runs until a signal stops it. Never what it answers:
-that is `connect.serve`."""
+"""Implements the command `serve`: makes a server from the arguments, and runs it until a signal arrives. How requests
+are
+answered is decided in `connect.serve`."""
 
 from __future__ import annotations
 
@@ -33,9 +34,9 @@ from ...serve.requests.langgraph_auth import LangGraphAuth
 from ...serve.requests.token import token_of
 from ..errors import Failure, Misuse, brief
 from ..sources.auth import auth_of
-from ..sources.checkpointers import kept_threads, not_installed
-from ..sources.graphs import imported, served_source
-from ..sources.platforms import input_channels, platform_agents, reached
+from ..sources.checkpointers import not_installed, open_threads
+from ..sources.graphs import import_target, served_source
+from ..sources.platforms import input_channels, open_client, platform_agents
 from ..sources.project import Project, project_of, read_project
 from ..sources.targets import is_url
 from ..terminal.screen import console
@@ -43,24 +44,25 @@ from .accepting import Accepting
 from .welcome import address, host_warning, is_own, welcome
 
 MESSAGES: Final = Options().messages_key
-"""The channel of the conversation, which is no state."""
+"""The channel of the conversation, which does not belong to the state."""
 _IGNORED: Final[Mapping[str, str]] = {
-    "checkpointer": "threads are kept where --sqlite or --postgres says, and for ever",
-    "encryption": "threads are kept as they are",
-    "http": "its app, its middleware and its CORS are not served (a page's origin is let in with --origin)",
-    "store": "stores have no index here, and keep what they have for ever",
+    "checkpointer": "--sqlite or --postgres chooses where threads are kept, and threads never expire",
+    "encryption": "threads are not encrypted",
+    "http": "its app, middleware and CORS settings have no effect here; allow the origin of a page with --origin",
+    "store": "the store has no index here, and its items never expire",
 }
-"""What `serve` does instead, by keys of a project's file. Any other key is for LangGraph's own server."""
+"""Reasons why keys of a project's file are not used, and what `serve` does instead. Any other key that is not used is
+only for LangGraph's own server."""
 
 _DEFAULT: Final = ("mirror", "step")
-"""The options `history` and `unsaved` where nothing is said of them."""
+"""The defaults of the options `history` and `unsaved`."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServeSettings:
-    """What is to be served, and how: the arguments of the command."""
+    """The arguments of the command `serve`."""
 
     targets: Sequence[str] = ()
     config: Path | None = None
@@ -68,36 +70,35 @@ class ServeSettings:
     port: int
     origins: Sequence[str]
     token: str | None = field(default=None, repr=False)
-    """What lists, changes and deletions of threads need. None: AGUI_TOKEN of the environment, or else `new_token`."""
+    """The token for listing, changing and deleting threads. If None, it is AGUI_TOKEN, or else `new_token`."""
     new_token: str = field(default_factory=token_urlsafe, repr=False)
-    """A token that is made with the settings. They go to each process of `--reload`, so it is the same after a
-    change."""
+    """A new token. It is made with the settings, which are passed to each server process, so `--reload` keeps it."""
     sqlite: Path | None = None
     postgres: str | None = None
     redis: str | None = None
     workers: int = 1
     is_quiet: bool = False
-    """Whether another process of the same command prints what there is to print."""
+    """Whether this process prints nothing, because another process of the same command does."""
     busy: Literal["reject", "queue", "cancel"] = "reject"
     state: Sequence[str] = ()
     show: Sequence[str] = ()
-    """Channels that are visible next to those of the output schema."""
+    """Channels that clients see in addition to those of the output schema."""
     hide: Sequence[str] = ()
-    """Nodes and tags whose model calls are not emitted while they stream."""
+    """Nodes and tags whose model calls are not streamed."""
     history: Literal["mirror", "keep"] = "mirror"
     unsaved: Literal["step", "run", "keep"] = "step"
     inspector: bool | None = None
-    """Whether `GET /` is the inspector. None: on a host of this machine alone."""
+    """Whether `GET /` shows the inspector. None means only on a loopback host."""
     grace: float = 5.0
     drain: float = 20.0
     log_level: str = "warning"
     api_key: str | None = None
     debug: bool
-    """Whether clients get the texts of errors, and the log has our debug lines."""
+    """Whether clients receive error messages, and the log contains debug messages of this package."""
 
 
-class _Found(NamedTuple):
-    """A graph that is to be served. `channels`: what its input can write; None if that is not known."""
+class _Loaded(NamedTuple):
+    """An agent to serve. `channels` are those its input can write, or None if they are not known."""
 
     name: str
     source: Source
@@ -106,31 +107,32 @@ class _Found(NamedTuple):
 
 
 async def serve_until_stopped(settings: ServeSettings) -> None:
-    """Serves until a signal comes. Raises `Misuse` and `Failure` for what can't be served, before the first request."""
+    """Serves until a signal arrives. If something can't be served, raises `Misuse` or `Failure` before the first
+    request."""
     platform_url(settings)
-    with listening(settings.host, settings.port) as bound:
+    with listen(settings.host, settings.port) as bound:
         await serve_on(settings, bound)
 
 
 async def serve_on(
     settings: ServeSettings, bound: socket.socket, has_started: Callable[[], None] | None = None
 ) -> None:
-    """As `serve_until_stopped`, on a socket that is bound. `has_started`: called when it serves."""
+    """Does the same as `serve_until_stopped` on a socket that is bound already. Calls `has_started` once it serves."""
     server_url = platform_url(settings)
     set_logging(settings)
     auth = None
     async with AsyncExitStack() as lifetime:
         if server_url is None:
-            named = project(settings)
-            _log_ignored(named)
-            named.enter()
-            auth = await auth_of(named)
-            found = await _own_agents(settings, named, lifetime)
+            graphs = project(settings)
+            _log_ignored(graphs)
+            graphs.enter()
+            auth = await auth_of(graphs)
+            loaded = await _own_agents(settings, graphs, lifetime)
         else:
-            found = await _platform_agents(settings, server_url, lifetime)
-        agents = await _agents(settings, found)
+            loaded = await _platform_agents(settings, server_url, lifetime)
+        agents = await _agents(settings, loaded)
         store = await _run_store(settings)
-        thread_id = "my-thread" if server_url is None else str(uuid4())  # LangGraph's own server takes UUIDs alone
+        thread_id = "my-thread" if server_url is None else str(uuid4())  # LangGraph's own server accepts only UUIDs
         await serve_agents(
             settings,
             bound,
@@ -155,15 +157,23 @@ async def serve_agents(
     auth: LangGraphAuth | None = None,
     has_started: Callable[[], None] | None = None,
 ) -> None:
-    """Serves these agents until a signal comes.
+    """Serves agents until a signal arrives.
 
-    `threads`: what becomes of threads, in a sentence. `thread_id`: one that the agents take, for the lines of a
-    page. `opens`: what the inspector shows, as the end of its URL. `auth`: says who the users are and what each may
-    do; None: the token decides, as without `authorize` of `agui_app`. `has_started`: called when it serves.
+    Args:
+        settings: The arguments of the command.
+        bound: A bound socket.
+        agents: The agents by name.
+        store: The run store that several processes share, or None for a process of its own.
+        threads: A sentence that says where threads are kept, to print at the start.
+        thread_id: A thread id that the agents accept, for the example of a page.
+        opens: The end of the inspector's URL, which decides what it shows first.
+        auth: Decides who the users are and what they may do. If None, the token decides, as in `agui_app` without
+            `authorize`.
+        has_started: Called once the server accepts requests.
     """
-    os.environ.pop("WEB_CONCURRENCY", None)  # for uvicorn's own supervisor; here --workers says it
+    os.environ.pop("WEB_CONCURRENCY", None)  # would start uvicorn's own workers; only --workers does that here
     if auth is not None and settings.token is not None:
-        raise Misuse("--token: expected none: the project's auth alone says who may list and change threads")
+        raise Misuse("--token can't be combined with the project's auth, which alone decides who may change threads")
     token = token_to_print(settings) if auth is None else None
     inspects = is_own(settings.host) if settings.inspector is None else settings.inspector
     app = agui_app(
@@ -194,20 +204,20 @@ async def serve_agents(
 
     seconds = f"{settings.grace:g} seconds"
     drain = "" if store is None else f", then runs have {settings.drain:g}"
-    stopping = f"Stopping: open streams have {seconds} to end{drain}. Ctrl-C again ends them at once."
+    stopping = f"Stopping: open streams have {seconds} to end{drain}. Press Ctrl-C again to end them at once."
 
-    def started() -> None:
+    def announce() -> None:
         if not settings.is_quiet:
             _print_lines(output)
         if has_started is not None:
             has_started()
 
-    server = _Server(_config(app, settings), started, lambda: _print_lines([] if settings.is_quiet else [stopping]))
+    server = _Server(_config(app, settings), announce, lambda: _print_lines([] if settings.is_quiet else [stopping]))
     await server.serve([Accepting(bound)])
 
 
 def set_logging(settings: ServeSettings) -> None:
-    """Sends the log to stderr, at the level of the settings."""
+    """Logs to stderr, at the level in the settings."""
     logging.basicConfig(level=settings.log_level.upper(), format="%(levelname)s %(name)s: %(message)s")
     logging.getLogger("uvicorn.error").addFilter(_is_no_refused_socket)
     logging.getLogger("uvicorn.error").addFilter(_is_no_credential)
@@ -216,21 +226,22 @@ def set_logging(settings: ServeSettings) -> None:
 
 
 def _is_no_refused_socket(record: logging.LogRecord) -> bool:
-    """False for the error that uvicorn 0.54 logs of each WebSocket that is refused with an HTTP response
-    (https://github.com/Kludex/uvicorn/pull/3138). The app logs the refusal itself, as that of any request."""
+    """Returns False for an error that uvicorn 0.54 logs for each WebSocket that is refused with an HTTP response
+    (https://github.com/Kludex/uvicorn/pull/3138). The app logs each refusal itself, as for any request."""
     return record.msg != "ASGI callable returned without completing handshake."
 
 
 def _is_no_credential(record: logging.LogRecord) -> bool:
-    """False for the DEBUG lines in which `websockets` logs headers of a handshake with the client's credentials."""
+    """Returns False for the DEBUG lines of `websockets` that contain a client's credentials in its handshake."""
     if record.msg != "< %s: %s" or not isinstance(record.args, tuple):
         return True
     return str(record.args[0]).lower() not in ("authorization", "cookie", "proxy-authorization")
 
 
 def token_to_print(settings: ServeSettings) -> str | None:
-    """The token of `--token`, or a new one; None: that of the environment, which is never printed. To be called after
-    the project has set its variables. Raises `Misuse` for a token that no header can carry."""
+    """Returns the token of `--token`, or a new one. Returns None if the environment has a token, which is never
+    printed.
+    The environment of the project must be set before. Raises `Misuse` for a token that a header can't contain."""
     try:
         return settings.new_token if token_of(settings.token) is None else settings.token
     except ValueError as error:
@@ -238,55 +249,56 @@ def token_to_print(settings: ServeSettings) -> str | None:
 
 
 def project(settings: ServeSettings) -> Project:
-    """The graphs of this process that are to be served, and their folders. Nothing is imported."""
+    """Returns the graphs of this process that are served, and their folders, without importing anything."""
     if settings.targets and settings.config is not None:
-        raise Misuse("serve: expected graphs, or --config, not both")
+        raise Misuse("serve: expected graphs or --config, not both")
     if settings.sqlite is not None and settings.postgres is not None:
         raise Misuse("serve: expected --sqlite or --postgres, not both")
     return project_of(settings.targets) if settings.targets else read_project(settings.config)
 
 
 def platform_url(settings: ServeSettings) -> str | None:
-    """The URL of the server whose agents are served; None: they are graphs of this process."""
-    urls = [each for each in settings.targets if is_url(each)]
+    """Returns the URL of the server whose assistants are served, or None if graphs of this process are served."""
+    urls = [target for target in settings.targets if is_url(target)]
     if not urls:
         return None
     if len(settings.targets) > 1:
-        raise Misuse("serve: expected graphs, or the URL of one server")
+        raise Misuse("serve: expected either graphs or the URL of one server")
     if settings.config is not None:
-        raise Misuse("serve: expected the URL of a server, or --config, not both")
+        raise Misuse("serve: expected the URL of a server or --config, not both")
     options = (("--sqlite", settings.sqlite), ("--postgres", settings.postgres), ("--redis", settings.redis))
-    for option, given in options:
-        if given is not None:
-            raise Misuse(f"{option} is for graphs of your own; a server keeps its threads and runs itself")
+    for option, value in options:
+        if value is not None:
+            raise Misuse(f"{option} is only for your own graphs; a server keeps its own threads and runs")
     return urls[0]
 
 
-def _log_ignored(named: Project) -> None:
-    """Logs each key of the project's file that is not used."""
-    for key in named.ignored:
-        _log.warning("%s: %r is not used: %s.", named.file, key, _IGNORED.get(key, "it is for LangGraph's own server"))
+def _log_ignored(graphs: Project) -> None:
+    """Logs a warning for each key of the project's file that is not used."""
+    for key in graphs.ignored:
+        reason = _IGNORED.get(key, "it is only for LangGraph's own server")
+        _log.warning("%s: %r is not used: %s.", graphs.file, key, reason)
 
 
-async def _own_agents(settings: ServeSettings, named: Project, lifetime: AsyncExitStack) -> list[_Found]:
-    # In a thread, where a module may start an event loop of its own.
-    variables = [(each, await asyncio.to_thread(imported, named, each)) for each in named.targets]
-    threads = await lifetime.enter_async_context(kept_threads(settings.sqlite, settings.postgres))
-    found = []
+async def _own_agents(settings: ServeSettings, graphs: Project, lifetime: AsyncExitStack) -> list[_Loaded]:
+    # Imported in a thread, because a module may start an event loop of its own.
+    variables = [(target, await asyncio.to_thread(import_target, graphs, target)) for target in graphs.targets]
+    threads = await lifetime.enter_async_context(open_threads(settings.sqlite, settings.postgres))
+    agents = []
     for target, variable in variables:
         source = await served_source(target, variable, threads)
         graph = source.template
         channels = None if graph is None else input_channels_of(graph, MESSAGES).names
         is_ours = graph is None or graph.checkpointer is threads.checkpointer
         if settings.redis is not None and is_ours and not threads.are_shared:
-            raise Misuse("--redis is for several processes, which need the same threads: add --postgres URL")
-        found.append(_Found(target.name, source, target.description, channels))
-    return found
+            raise Misuse("--redis is for several processes, which must share their threads too: add --postgres URL")
+        agents.append(_Loaded(target.name, source, target.description, channels))
+    return agents
 
 
 async def _run_store(settings: ServeSettings) -> RunStore | None:
-    """The run store of several processes; None: this process is the only one. Raises `Failure` for one that can't be
-    reached, and where its package is not installed."""
+    """Returns the run store that several processes share, or None if this process is the only one. Raises `Failure` if
+    the store can't be reached, or its package is not installed."""
     if settings.redis is None:
         return None if settings.workers == 1 or settings.sqlite is None else await _store_in_file(settings.sqlite)
     try:
@@ -302,7 +314,7 @@ async def _run_store(settings: ServeSettings) -> RunStore | None:
 
 
 async def _store_in_file(threads: Path) -> RunStore:
-    """The run store of several processes next to the file that has their threads."""
+    """Returns the run store that several processes share, in a file next to the one that contains their threads."""
     store = SqliteRunStore(threads.with_name(f"{threads.name}-runs"))
     try:
         await store.ping()
@@ -311,68 +323,70 @@ async def _store_in_file(threads: Path) -> RunStore:
     return store
 
 
-async def _platform_agents(settings: ServeSettings, url: str, lifetime: AsyncExitStack) -> list[_Found]:
-    client = await lifetime.enter_async_context(reached(url, settings.api_key))
-    found = []
+async def _platform_agents(settings: ServeSettings, url: str, lifetime: AsyncExitStack) -> list[_Loaded]:
+    client = await lifetime.enter_async_context(open_client(url, settings.api_key))
+    agents = []
     for name, (source, description) in (await platform_agents(client)).items():
         channels = await input_channels(source, MESSAGES) if settings.state else None
-        found.append(_Found(name, source, description, channels))
-    return found
+        agents.append(_Loaded(name, source, description, channels))
+    return agents
 
 
-async def _agents(settings: ServeSettings, found: Sequence[_Found]) -> dict[str, Agent]:
-    """The agents as they are served. A client writes those of the named channels that its agent has."""
-    wanted = frozenset(settings.state)
-    written = {each.name: wanted if each.channels is None else wanted & each.channels - {MESSAGES} for each in found}
-    for name in sorted(wanted - frozenset().union(*written.values())):
-        raise Misuse(f"--state {name}: no agent has such a channel for clients to write")
-    _check_shown(settings, found)
+async def _agents(settings: ServeSettings, loaded: Sequence[_Loaded]) -> dict[str, Agent]:
+    """Returns the agents with their settings. Clients may write those channels of `--state` that an agent has."""
+    state = frozenset(settings.state)
+    writable = {
+        agent.name: state if agent.channels is None else state & agent.channels - {MESSAGES} for agent in loaded
+    }
+    for name in sorted(state - frozenset().union(*writable.values())):
+        raise Misuse(f"--state {name}: no agent has an input channel of this name")
+    _check_shown(settings, loaded)
     return {
-        each.name: _Agent(
-            source=each.source,
-            description=each.description or None,
-            intake=Intake(state=written[each.name], busy=settings.busy),
-            options=await _options(settings, each.source),
+        agent.name: _Agent(
+            source=agent.source,
+            description=agent.description or None,
+            intake=Intake(state=writable[agent.name], busy=settings.busy),
+            options=await _options(settings, agent.source),
             settings=settings,
         )
-        for each in found
+        for agent in loaded
     }
 
 
 @dataclass(frozen=True)
 class _Agent(Agent):
-    """An agent as the settings say. Where its first graph could not be made at the start, its options are known when
-    there is one."""
+    """An agent with the options in the settings. If its first graph could not be made at the start, the options are
+    determined when the agent is used."""
 
     settings: ServeSettings | None = None
 
     async def options_for(self, source: Backend, version: str | None) -> Options:
         """See `Agent`."""
         options = await super().options_for(source, version)
-        if self.settings is None or self.options is not None or not _says_how(self.settings):
+        if self.settings is None or self.options is not None or not _has_options(self.settings):
             return options
-        return _shown(self.settings, options)
+        return _with_settings(self.settings, options)
 
 
-def _says_how(settings: ServeSettings) -> bool:
-    """Whether the settings say anything of how an agent is shown."""
+def _has_options(settings: ServeSettings) -> bool:
+    """Whether the settings differ from the default options of an agent."""
     is_default = (settings.history, settings.unsaved) == _DEFAULT
     return bool(settings.debug or settings.show or settings.hide) or not is_default
 
 
 async def _options(settings: ServeSettings, source: Source) -> Options | None:
-    """How an agent is shown, where the settings say anything of it, and its graph is known."""
+    """Returns the options of an agent, or None if they are the default or its graph is not known yet."""
     backend = backend_of(source)
-    if not _says_how(settings) or (backend.is_local and backend.template is None):
+    if not _has_options(settings) or (backend.is_local and backend.template is None):
         return None
-    return _shown(settings, await backend.options())
+    return _with_settings(settings, await backend.options())
 
 
-def _shown(settings: ServeSettings, options: Options) -> Options:
-    shown = options.state_include
+def _with_settings(settings: ServeSettings, options: Options) -> Options:
+    channels = options.state_include
     return replace(
         options,
-        state_include=None if shown is None else shown.union(settings.show),
+        state_include=None if channels is None else channels.union(settings.show),
         visibility=dict.fromkeys(settings.hide, "hide") or None,
         history=settings.history,
         unsaved=settings.unsaved,
@@ -380,38 +394,41 @@ def _shown(settings: ServeSettings, options: Options) -> Options:
     )
 
 
-def _check_shown(settings: ServeSettings, found: Sequence[_Found]) -> None:
-    """Raises `Misuse` for a channel of `--show` that no graph has. Those of a server's graphs are not known."""
-    graphs = [backend_of(each.source).template for each in found]
+def _check_shown(settings: ServeSettings, loaded: Sequence[_Loaded]) -> None:
+    """Raises `Misuse` for a channel of `--show` that no graph has. The channels of a server's graphs are not known, so
+    they are not checked."""
+    graphs = [backend_of(agent.source).template for agent in loaded]
     if any(graph is None for graph in graphs):
         return
-    known = {name for graph in graphs if graph is not None for name in graph.channels}
-    for name in sorted({*settings.show} - known):
-        raise Misuse(f"--show {name}: no agent has such a channel")
+    channels = {name for graph in graphs if graph is not None for name in graph.channels}
+    for name in sorted({*settings.show} - channels):
+        raise Misuse(f"--show {name}: no agent has a channel of this name")
 
 
 def _threads(settings: ServeSettings, server_url: str | None) -> str:
     if server_url is not None:
-        return f"Threads are those of {server_url}."
+        return f"Threads are kept by {server_url}."
     if settings.sqlite is not None:
         return f"Threads are kept in {settings.sqlite}" + (" and runs next to it." if settings.workers > 1 else ".")
     if settings.postgres is not None:
         return "Threads are kept in PostgreSQL" + (", runs in Redis." if settings.redis is not None else ".")
-    return "Threads are in memory and die with this process; keep them with --sqlite FILE or --postgres URL."
+    return "Threads are kept in memory and are lost when this process ends; use --sqlite FILE or --postgres URL."
 
 
 def _hosts(settings: ServeSettings) -> Sequence[str]:
-    """The names under which a server of this machine alone is reached: its own, and those of the pages that are let
-    in, which may come from behind the same proxy. Any other server has names that are not known here."""
+    """Returns the host names by which a loopback server may be reached: its own, and those of the allowed origins,
+    whose
+    pages may be served by the same proxy. The names of any other server are not known here."""
     if not is_own(settings.host) or "*" in settings.origins:
         return ()
-    named = (urlsplit(origin).hostname for origin in settings.origins)
-    return ("localhost", "127.0.0.1", "::1", settings.host, *filter(None, named))
+    hosts = (urlsplit(origin).hostname for origin in settings.origins)
+    return ("localhost", "127.0.0.1", "::1", settings.host, *filter(None, hosts))
 
 
 @contextmanager
-def listening(host: str, port: int) -> Iterator[socket.socket]:
-    """The socket, bound before any graph is imported: whether the port is free is known at once."""
+def listen(host: str, port: int) -> Iterator[socket.socket]:
+    """Binds a socket, and closes it at the end of the block. This is done before any graph is imported, so that a port
+    in use is reported at once. Raises `Misuse` for an unknown host, and `Failure` if it can't be bound."""
     try:
         family, *_, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         bound = socket.socket(family, socket.SOCK_STREAM)
@@ -423,7 +440,8 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
             bound.bind(where)
         except OSError as error:
             if error.errno == errno.EADDRINUSE:
-                raise Failure(f"port {port} is in use: take another with --port, or any with --port 0") from error
+                advice = "choose another with --port, or a free one with --port 0"
+                raise Failure(f"port {port} is in use: {advice}") from error
             raise Failure(f"{host}:{port} can't be listened on: {brief(error)}") from error
         yield bound
 
@@ -441,8 +459,8 @@ def _config(app: Any, settings: ServeSettings) -> uvicorn.Config:
 
 
 class _Server(uvicorn.Server):
-    """Reports its start and its stop. When a signal stops it, `serve` returns as any call does. The app itself ends its
-    streams at the signal."""
+    """Reports when it starts and stops. After a signal, `serve` returns normally, and the app itself ends its
+    streams."""
 
     def __init__(self, config: uvicorn.Config, has_started: Callable[[], None], stops: Callable[[], None]) -> None:
         super().__init__(config)
@@ -453,7 +471,7 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         if self.started:
             gc.collect()
-            gc.freeze()  # a full collection of all that was imported would stop the event loop for 0.1 s
+            gc.freeze()  # a full collection of all imported objects would block the event loop for 0.1 s
             self._has_started()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -462,14 +480,15 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Both signals stop the server; the server's own way would raise them again when it is over, and what was
-        entered for the graphs would not be left."""
-        before = {each: signal.signal(each, self.handle_exit) for each in (signal.SIGINT, signal.SIGTERM)}
+        """Stops the server at SIGINT and SIGTERM. uvicorn's own method raises the signals again after the server has
+        stopped, so the context managers of the graphs would not be left."""
+        signals = (signal.SIGINT, signal.SIGTERM)
+        handlers = {number: signal.signal(number, self.handle_exit) for number in signals}
         try:
             yield
         finally:
-            for each, handler in before.items():
-                signal.signal(each, handler)
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
 
 
 def _print_lines(lines: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""What is printed when a server has started: where each agent is, and the two lines of React that talk to it."""
+"""Makes the lines that are printed when a server has started: the URL of each agent, and a React page that uses it."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from urllib.parse import quote, urlencode
 
 
 def address(host: str, port: int) -> str:
-    """The URL under which a server on this host and port is found from this machine."""
+    """Returns the URL by which this machine reaches a server on this host and port."""
     if host in ("0.0.0.0", "::", ""):
         host = "localhost"
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def react(url: str, agent: str, thread_id: str) -> tuple[str, str]:
-    """The two lines of a React page that show a chat with an agent; the thread is named, so that a reload finds it."""
+    """Returns the two lines of a React page that shows a chat. They name a thread, so that a reload finds it again."""
     chat = f"<CopilotChat agentId={json.dumps(agent)} threadId={json.dumps(thread_id)} />"
     return (
         'import { CopilotChat, CopilotKitProvider } from "@copilotkit/react-core/v2";',
@@ -35,18 +35,27 @@ def welcome(
     has_auth: bool,
     inspector: str | None,
 ) -> Iterator[str]:
-    """The lines of it. `threads`: what becomes of them. `thread_id`: one that the agents take, for the page. `token`:
-    that of the app; None: it is in the environment, and is not printed. `has_auth`: whether the project's `auth`
-    decides instead of a token. `inspector`: its URL, if there is one."""
+    """Yields the lines to print.
+
+    Args:
+        url: The URL of the server.
+        agents: The names of the agents.
+        origins: The allowed origins.
+        threads: A sentence that says where threads are kept.
+        thread_id: A thread id that the agents accept, for the React page.
+        token: The token of the app; None if it is in the environment, and then it is not printed.
+        has_auth: Whether the project's `auth` decides what users may do, instead of a token.
+        inspector: The URL of the inspector, if it is served.
+    """
     for agent in agents:
         yield f"{agent}  {url}/{agent}"
     yield ""
     if inspector is not None:
-        # A browser sends no fragment to any server, so the token is in no log of a server or a proxy.
+        # A browser sends the fragment of a URL to no server, so no log of a server or a proxy contains the token.
         page = inspector if token is None else f"{inspector}#{urlencode({'token': token}, quote_via=quote)}"
-        yield f"Open {page} in a browser to see the threads live, and to talk to the agents."
+        yield f"Open {page} in a browser to watch the threads and to chat with the agents."
     if token is None and not has_auth:
-        yield "Lists, changes and deletions of threads need the token of AGUI_TOKEN."
+        yield "Listing, changing and deleting threads requires the token in AGUI_TOKEN."
     elif inspector is None and not has_auth:
         yield f"To list, change and delete threads, send the header Authorization: Bearer {token}"
     yield ""
@@ -56,11 +65,11 @@ def welcome(
     yield ""
     yield threads
     if not origins:
-        yield "Pages of other origins are kept out; let one in with --origin http://localhost:5173"
+        yield "Pages of other origins are refused; allow one with --origin http://localhost:5173"
 
 
 def is_own(host: str) -> bool:
-    """Whether a host is of this machine alone."""
+    """Whether a host is a loopback host, which only this machine can reach."""
     if host == "localhost":
         return True
     try:
@@ -70,7 +79,7 @@ def is_own(host: str) -> bool:
 
 
 def host_warning(host: str) -> str | None:
-    """A warning for a host that is not of this machine alone."""
+    """Returns a warning if other machines can reach this host, else None."""
     return (
         None
         if is_own(host)

@@ -1,8 +1,9 @@
-"""`serve --workers N`: as many server processes, which share the socket, and their runs by a file or a Redis.
+"""Implements `serve --workers N`: runs N server processes that share the socket, and share their runs by a file or
+Redis.
 
-This process imports nothing of the project: it has the socket, starts the processes, and starts another one in place of
-one that died. The first has to serve before the others start. So what can't be served is said once, and one process
-makes the tables.
+This process imports nothing of the project. It holds the socket, starts the server processes, and replaces a process
+that has died. The others start only once the first one serves, so that an error at the start is reported once, and only
+one process creates the database tables.
 """
 
 from __future__ import annotations
@@ -20,32 +21,32 @@ from types import FrameType
 from typing import Final
 
 from ..errors import Misuse
-from .serve import ServeSettings, listening, platform_url, project, set_logging, token_to_print
+from .serve import ServeSettings, listen, platform_url, project, set_logging, token_to_print
 
 Work = Callable[[ServeSettings, socket, Callable[[], None]], None]
-"""Serves on a socket, and calls the function when it does. It is called in a process of its own, so it must be
-picklable."""
+"""Serves on a socket, and calls the function once it does. It runs in a process of its own, so it must be picklable."""
 
 _LOOK_EVERY: Final = 0.5
-"""Seconds after which a signal is noticed, at the latest."""
+"""How many seconds a signal may remain unnoticed."""
 
 _log = logging.getLogger(__name__)
 
 
 def serve_by_workers(settings: ServeSettings, work: Work) -> int:
-    """Serves until a signal comes; the exit code. Raises `Misuse` and `Failure` for what can't be served."""
+    """Serves until a signal arrives, and returns the exit code. Raises `Misuse` and `Failure` for what can't be
+    served."""
     if platform_url(settings) is not None:
-        raise Misuse("--workers is for graphs of your own")
+        raise Misuse("--workers is only for your own graphs")
     if settings.redis is None and settings.sqlite is None:
         raise Misuse(
-            f"--workers {settings.workers}: the processes have to share their threads and runs: add --sqlite FILE, or "
+            f"--workers {settings.workers}: the processes must share their threads and runs: add --sqlite FILE, or "
             "--postgres URL with --redis URL"
         )
     project(settings)
     if settings.token is not None:
         token_to_print(settings)
     set_logging(settings)
-    with listening(settings.host, settings.port) as bound:
+    with listen(settings.host, settings.port) as bound:
         return _Workers(settings, bound, work).run()
 
 
@@ -54,20 +55,21 @@ class _Workers:
         self._settings, self._bound, self._work = settings, bound, work
         self._context = get_context("spawn")
         self._serves: dict[BaseProcess, Event] = {}
-        """The processes, each with the event that says that it serves."""
+        """The processes, each with an event that is set once the process serves."""
         self._is_stopping = False
 
     def run(self) -> int:
-        before = {each: signal.signal(each, self._stop) for each in (signal.SIGINT, signal.SIGTERM)}
+        signals = (signal.SIGINT, signal.SIGTERM)
+        handlers = {number: signal.signal(number, self._stop) for number in signals}
         try:
             return self._run()
         finally:
             for process in self._serves:
-                process.terminate()  # it ends its streams and runs, as it does without this process
+                process.terminate()  # it then ends its streams and runs, as a server without workers does
             for process in self._serves:
                 process.join()
-            for each, handler in before.items():
-                signal.signal(each, handler)
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
 
     def _run(self) -> int:
         first = self._start(is_first=True)
@@ -76,17 +78,21 @@ class _Workers:
                 for _ in range(self._settings.workers - 1):
                     self._start(is_first=False)
             wait([process.sentinel for process in self._serves], timeout=_LOOK_EVERY)
-            for process in self._ended():
+            for process in self._dead_processes():
                 serves = self._serves.pop(process)
-                if not serves.is_set():  # another one would fail in the same way
+                if not serves.is_set():  # another process would fail in the same way
                     return process.exitcode or 1
-                _log.error("The server process %s has ended (exit code %s): another starts.", *_named(process))
+                _log.error(
+                    "The server process %s has ended (exit code %s). Another one is started.",
+                    process.pid,
+                    process.exitcode,
+                )
                 replacement = self._start(is_first=False)
                 first = replacement if process is first else first
         return 0
 
-    def _ended(self) -> list[BaseProcess]:
-        """The processes that ended by themselves."""
+    def _dead_processes(self) -> list[BaseProcess]:
+        """Returns the processes that have ended although they were not stopped."""
         return [] if self._is_stopping else [process for process in self._serves if not process.is_alive()]
 
     def _start(self, *, is_first: bool) -> BaseProcess:
@@ -99,7 +105,3 @@ class _Workers:
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
         self._is_stopping = True
-
-
-def _named(process: BaseProcess) -> tuple[int | None, int | None]:
-    return process.pid, process.exitcode

@@ -1,2 +1,2 @@
-"""What the command line names, opened: graphs as LangGraph's own tools find them, where their threads are kept, and
-the assistants of a server."""
+"""Opens what the command line names: graphs, which are found as LangGraph's own tools find them, the places where their
+threads are kept, and the assistants of a server."""

@@ -1,5 +1,4 @@
-"""Where the threads of graphs of this process are kept: in memory, in a SQLite file, in PostgreSQL. Never which
-graphs."""
+"""Opens the storage for threads of graphs in this process: memory, a SQLite file, or PostgreSQL."""
 
 from __future__ import annotations
 
@@ -19,18 +18,19 @@ from langgraph.store.memory import InMemoryStore
 from ..errors import Failure, brief
 
 _SETUP: Final = 0x61677569
-"""The advisory lock of a database whose tables are being made."""
-_LOOK_EVERY: Final = 0.1
-"""Seconds between two looks whether another process has made them."""
+"""The key of the advisory lock that a process holds while it creates the tables."""
+_RETRY_EVERY: Final = 0.1
+"""Seconds between two attempts to take the lock."""
 _CONNECT_WITHIN: Final = 10
-"""Seconds."""
+"""Seconds that connecting to PostgreSQL may take."""
 _CONNECTIONS: Final = 4
-"""A process needs few: LangGraph's saver uses one at a time, and its store one."""
+"""The size of the pool. A process needs few: LangGraph's checkpointer and its store use one connection at a time
+each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Threads:
-    """What a graph is given that has none of its own. `are_shared`: whether other processes have the same threads."""
+    """The checkpointer and store for graphs that have none. `are_shared`: whether other processes use the same ones."""
 
     checkpointer: BaseCheckpointSaver[Any]
     store: BaseStore
@@ -38,12 +38,11 @@ class Threads:
 
 
 @asynccontextmanager
-async def kept_threads(file: Path | None, postgres: str | None = None) -> AsyncIterator[Threads]:
-    """Threads, and the store beside them: in a SQLite file, in the PostgreSQL database of a URL, or else in memory.
-    What is opened is closed at the end of the block.
+async def open_threads(file: Path | None, postgres: str | None = None) -> AsyncIterator[Threads]:
+    """Opens a checkpointer and a store in a SQLite file, in the PostgreSQL database of a URL, or in memory. Both are
+    closed at the end of the block.
 
-    Raises `Failure` for what is no database, or can't be reached, and where the package that reads one is not
-    installed.
+    Raises `Failure` if the file is not a database, if the database can't be reached, or if a package is not installed.
     """
     async with AsyncExitStack() as lifetime:
         if file is not None:
@@ -61,11 +60,11 @@ async def _in_sqlite(file: Path, lifetime: AsyncExitStack) -> Threads:
     except ModuleNotFoundError as missing:
         raise not_installed("--sqlite", missing, "langgraph-checkpoint-sqlite") from missing
     try:
-        # aiosqlite leaves a thread behind when it can't open a file, which speaks to a loop that may be closed by then.
+        # If aiosqlite can't open a file, it leaves a thread running that calls an event loop which may be closed then.
         (await asyncio.to_thread(sqlite3.connect, file, check_same_thread=False)).close()
         saver = await lifetime.enter_async_context(AsyncSqliteSaver.from_conn_string(str(file)))
         store = await lifetime.enter_async_context(AsyncSqliteStore.from_conn_string(str(file)))
-        await saver.setup()  # a file that is no database is opened as if it were one
+        await saver.setup()  # fails here if the file is not a database; opening it does not
         await store.setup()
     except Exception as error:
         raise Failure(f"{file} can't be used: {brief(error)}") from error
@@ -81,13 +80,13 @@ async def _in_postgres(url: str, lifetime: AsyncExitStack) -> Threads:
         from psycopg_pool import AsyncConnectionPool
     except ModuleNotFoundError as missing:
         raise not_installed("--postgres", missing, "'langgraph-agui[postgres]'") from missing
-    asked: dict[str, Any] = {"autocommit": True, "row_factory": dict_row, "prepare_threshold": 0}
+    options: dict[str, Any] = {"autocommit": True, "row_factory": dict_row, "prepare_threshold": 0}
     pool: AsyncConnectionPool[AsyncConnection[DictRow]] = AsyncConnectionPool(
-        url, kwargs=asked, min_size=1, max_size=_CONNECTIONS, open=False, check=AsyncConnectionPool.check_connection
+        url, kwargs=options, min_size=1, max_size=_CONNECTIONS, open=False, check=AsyncConnectionPool.check_connection
     )
     try:
-        async with await AsyncConnection.connect(url, connect_timeout=_CONNECT_WITHIN, **asked) as locks:
-            await _locked(locks)
+        async with await AsyncConnection.connect(url, connect_timeout=_CONNECT_WITHIN, **options) as locks:
+            await _lock_setup(locks)
             await lifetime.enter_async_context(pool)
             saver, store = AsyncPostgresSaver(pool), AsyncPostgresStore(pool)
             await saver.setup()
@@ -97,16 +96,18 @@ async def _in_postgres(url: str, lifetime: AsyncExitStack) -> Threads:
     return Threads(saver, store, are_shared=True)
 
 
-async def _locked(connection: Any) -> None:
-    """Waits until this process alone makes the tables, until the connection is closed: two at once would fail. It asks
-    again and again, since the indexes of the other process wait for every statement that waits."""
+async def _lock_setup(connection: Any) -> None:
+    """Waits until no other process creates the tables, and locks them until the connection is closed, because two
+    processes that create them at once fail. It polls: a statement that waits for the lock would block the other
+    process, whose indexes are created only once all open statements have ended
+    (https://www.postgresql.org/docs/current/sql-createindex.html#SQL-CREATEINDEX-CONCURRENTLY)."""
     while True:
         answer = await connection.execute("SELECT pg_try_advisory_lock(%s) AS is_mine", (_SETUP,))
         if (await answer.fetchone())["is_mine"]:
             return
-        await asyncio.sleep(_LOOK_EVERY)
+        await asyncio.sleep(_RETRY_EVERY)
 
 
 def not_installed(option: str, missing: ModuleNotFoundError, package: str) -> Failure:
-    """The failure of an option without its package."""
+    """Returns the error for an option whose package is not installed."""
     return Failure(f"{option} needs a package that is not installed ({missing.name}): pip install {package}")

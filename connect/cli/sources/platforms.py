@@ -1,4 +1,4 @@
-"""What a server has: its assistants, as agents; and whether it answers at all. Never the events of their runs."""
+"""Reads from a server whether it answers, and which assistants it has. The assistants become agents."""
 
 from __future__ import annotations
 
@@ -15,33 +15,34 @@ from ...platform.backend import Platform
 from ...platform.calls import RetryPolicy, retried
 from ..errors import Failure, Misuse, brief
 
-_SEARCHED = 100
-"""How many assistants are requested at a time."""
+_PAGE = 100
+"""How many assistants one request asks for."""
 _ONCE = RetryPolicy(max_attempts=1)
 
 
 @asynccontextmanager
-async def reached(url: str, api_key: str | None) -> AsyncIterator[LangGraphClient]:
-    """A client of a server that answers, closed at the end of the block.
+async def open_client(url: str, api_key: str | None) -> AsyncIterator[LangGraphClient]:
+    """Opens a client of a server that answers, and closes it at the end of the block.
 
-    `api_key`: None takes the one that the environment has, as `langgraph_sdk` does. Raises `Failure` where none does,
-    and `Misuse` for a server of our own, which is no platform.
+    If `api_key` is None, `langgraph_sdk` takes the key from the environment. Raises `Failure` if the server does not
+    answer, and `Misuse` if the URL is a server of `langgraph-agui serve`, which is not a LangGraph server.
     """
     try:
-        async with httpx.AsyncClient(timeout=10) as once:  # the SDK's client tries a refused connection for long
-            info = await once.get(f"{url.rstrip('/')}/info")
+        async with httpx.AsyncClient(timeout=10) as http:  # the SDK's client retries a refused connection for long
+            info = await http.get(f"{url.rstrip('/')}/info")
     except (httpx.RequestError, httpx.InvalidURL) as error:
         raise Failure(f"{url} can't be reached: {brief(error)}") from error
     if b'"agents"' in info.content:
-        raise Misuse(f"{url} serves AG-UI itself: name the server, or the graph, that is behind it")
-    given: dict[str, Any] = {} if api_key is None else {"api_key": api_key}
-    async with get_client(url=url, **given) as client:
+        raise Misuse(f"{url} already serves AG-UI: name the LangGraph server or the graph behind it")
+    key: dict[str, Any] = {} if api_key is None else {"api_key": api_key}
+    async with get_client(url=url, **key) as client:
         yield client
 
 
 async def platform_agents(client: LangGraphClient) -> dict[str, tuple[Platform, str]]:
-    """The agents of a server by name, each with its description: one for each graph, by the graph's id, and one for
-    each assistant that a user has made, by the assistant's. Raises `Failure` for a server that does not list them."""
+    """Returns the agents of a server by name, each with its description. There is one for each graph, named by the
+    graph's id, and one for each assistant that a user has created, named by the assistant's id. Raises `Failure` if the
+    server does not list its assistants, or has none."""
     agents: dict[str, tuple[Platform, str]] = {}
     for assistant in await _assistants(client):
         graph = assistant["graph_id"]
@@ -54,7 +55,8 @@ async def platform_agents(client: LangGraphClient) -> dict[str, tuple[Platform, 
 
 
 async def input_channels(platform: Platform, messages_key: str) -> frozenset[str] | None:
-    """What the input of an assistant's graph can write; None if the server does not answer that, which is logged."""
+    """Returns the channels that the input of an assistant's graph can write. If the server does not answer that, logs
+    the error and returns None."""
     try:
         return (await platform.retrying(_ONCE).input_channels(messages_key)).names
     except (PlatformError, ConnectionLost) as error:
@@ -63,18 +65,18 @@ async def input_channels(platform: Platform, messages_key: str) -> frozenset[str
 
 
 async def _assistants(client: LangGraphClient) -> list[Any]:
-    """All assistants, those that the server has made for its graphs first."""
-    found: list[Any] = []
+    """Returns all assistants. Those that the server has created for its graphs come first."""
+    assistants: list[Any] = []
     try:
-        while more := await _from(client, len(found)):
-            found += more
-            if len(more) < _SEARCHED:
+        while page := await _page(client, len(assistants)):
+            assistants += page
+            if len(page) < _PAGE:
                 break
     except (PlatformError, ConnectionLost) as error:
-        raise Failure(f"the server does not say what assistants it has: {error}") from error
-    return sorted(found, key=lambda each: (each.get("metadata") or {}).get("created_by") != "system")
+        raise Failure(f"the server does not list its assistants: {error}") from error
+    return sorted(assistants, key=lambda assistant: (assistant.get("metadata") or {}).get("created_by") != "system")
 
 
-async def _from(client: LangGraphClient, offset: int) -> list[Any]:
-    found: list[Any] = await retried(lambda: client.assistants.search(limit=_SEARCHED, offset=offset), _ONCE)
-    return found
+async def _page(client: LangGraphClient, offset: int) -> list[Any]:
+    page: list[Any] = await retried(lambda: client.assistants.search(limit=_PAGE, offset=offset), _ONCE)
+    return page

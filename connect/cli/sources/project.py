@@ -1,14 +1,14 @@
-"""`langgraph.json`, read as LangGraph's own tools read it: which graphs, which folders, which environment. No import of
-a graph here, and nothing of the process is changed but by `enter`.
+"""Reads `langgraph.json` as LangGraph's own tools read it: the graphs, their folders and their environment. Reading
+imports no graph, and only `Project.enter` changes the process.
 
-- `graphs`: name → `"./file.py:variable"`, `"module:variable"`, or `{"path": ..., "description": ...}`.
-- `dependencies`: those that are folders go behind `sys.path`; what is to be installed is installed by its owner.
-- `env`: a file in dotenv's syntax, or a mapping. What the environment has already stays as it is: what is set for one
-  start of the server is not undone by a file. (`langgraph dev` lets the file win.)
+- `graphs` maps names to `"./file.py:variable"`, `"module:variable"`, or `{"path": ..., "description": ...}`.
+- `dependencies`: folders are appended to `sys.path`. Packages are not installed; that is left to the user.
+- `env` is a file in dotenv's syntax, or a mapping. It does not change variables that are already set, so that a
+  variable
+  can be set for a single start of the server. (In `langgraph dev`, the file takes precedence.)
+- `auth` identifies and authorizes the users; `serving.serve` uses it.
 
-- `auth`: who the users are, and what each may do; `serving.serve` takes it.
-
-All paths are relative to the file itself. Its other keys are for LangGraph's server: `ignored` names them.
+All paths are relative to the file. All other keys are meant for LangGraph's server, and are listed in `ignored`.
 """
 
 from __future__ import annotations
@@ -22,35 +22,35 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import Misuse, brief
-from .targets import Target, distinct, target
+from .targets import Target, distinct, parse_target
 
 DEFAULT = Path("langgraph.json")
 _KNOWN = frozenset({"$schema", "auth", "dependencies", "env", "graphs"})
-"""Keys of the file that are read, or that change nothing."""
+"""Keys of the file that are used, or that have no effect on any server."""
 _ENCODING = "utf-8-sig"
-"""UTF-8, also with the mark at its beginning that editors on Windows write."""
+"""UTF-8, with or without the byte order mark that editors on Windows write."""
 
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """Graphs and what they need to be imported. `folder`: what paths are relative to."""
+    """Graphs, and what is needed to import them. Paths are relative to `folder`."""
 
     folder: Path
     targets: Sequence[Target]
     first: Sequence[Path] = ()
-    """Folders that go before `sys.path`."""
+    """Folders to insert at the beginning of `sys.path`."""
     last: Sequence[Path] = ()
-    """Folders that go behind it."""
+    """Folders to append to `sys.path`."""
     environment: Mapping[str, str] | Path | None = None
     file: Path = DEFAULT
-    """What describes it, for the errors of its environment."""
+    """The file that describes the project, for error messages."""
     auth: Target | None = None
-    """Where its `langgraph_sdk.Auth` is; None: it has none."""
+    """The project's `langgraph_sdk.Auth`, or None if it has none."""
     ignored: Sequence[str] = ()
-    """The keys of the file that are not used here."""
+    """Keys of the file that are not used here."""
 
     def enter(self) -> None:
-        """Sets the environment and where modules are found. Raises `Misuse` for an env file that can't be read, and a
+        """Sets the environment variables and `sys.path`. Raises `Misuse` for an env file that can't be read, and for a
         variable that can't be set."""
         for name, value in _variables(self.environment).items():
             try:
@@ -61,31 +61,33 @@ class Project:
         sys.path.extend(str(folder) for folder in self.last)
 
     def only(self, name: str | None) -> Target:
-        """The graph of a command that takes one: the only one, or that of this name. Raises `Misuse` if there is none,
-        or several."""
-        found = [target for target in self.targets if name in (None, target.name)]
-        if len(found) != 1:
+        """Returns the graph with this name, or the only graph if `name` is None. Raises `Misuse` if none or several
+        match."""
+        targets = [target for target in self.targets if name in (None, target.name)]
+        if len(targets) != 1:
             names = ", ".join(target.name for target in self.targets)
             raise Misuse(f"expected one graph; name it with --assistant: {names}")
-        return found[0]
+        return targets[0]
 
 
-def project_of(written: Sequence[str]) -> Project:
-    """The graphs named on the command line: their modules are found from here, their files' neighbours beside them."""
+def project_of(names: Sequence[str]) -> Project:
+    """Returns the graphs that the command line names. Modules are found in the current folder, and in the folders of
+    the files that are named."""
     here = Path.cwd()
-    targets = distinct(target(each) for each in written)
-    beside = dict.fromkeys((here / each.home).resolve().parent for each in targets if each.is_file)
-    return Project(here, targets, first=[here, *(folder for folder in beside if folder != here)])
+    targets = distinct(parse_target(name) for name in names)
+    folders = dict.fromkeys((here / target.home).resolve().parent for target in targets if target.is_file)
+    return Project(here, targets, first=[here, *(folder for folder in folders if folder != here)])
 
 
 def read_project(path: Path | None) -> Project:
-    """The project a file describes; None is `./langgraph.json`. Raises `Misuse` for one that is not usable."""
+    """Reads the project that a file describes; without `path`, that of `./langgraph.json`. Raises `Misuse` if the file
+    does not exist or is invalid."""
     file = DEFAULT if path is None else path
     try:
         return _project(file)
     except FileNotFoundError:
         advice = "; name a graph (my_app:graph), a URL, or another file with --config" if path is None else ""
-        raise Misuse(f"{file}: there is no such file{advice}") from None
+        raise Misuse(f"{file}: the file does not exist{advice}") from None
     except (OSError, ValueError, RecursionError) as error:
         raise Misuse(f"{file}: {brief(error)}") from error
 
@@ -99,11 +101,11 @@ def _project(file: Path) -> Project:
     if not (isinstance(graphs, dict) and graphs):
         raise Misuse(f'{file}: expected "graphs": {{"name": "./agent.py:graph"}}')
     targets = distinct(_target(file, name, graph) for name, graph in graphs.items())
-    behind = [folder, *_folders(file, folder, config.get("dependencies", []))]
+    last = [folder, *_folders(file, folder, config.get("dependencies", []))]
     return Project(
         folder,
         targets,
-        last=behind,
+        last=last,
         environment=_environment(file, folder, config.get("env")),
         file=file,
         auth=_auth(file, config.get("auth")),
@@ -112,15 +114,15 @@ def _project(file: Path) -> Project:
 
 
 def _auth(file: Path, config: Any) -> Target | None:
-    """Where the `auth` is, or None without one. Raises `Misuse` for an invalid `auth`, because a project with users
-    must not be served without them."""
+    """Returns the target of the `auth` object, or None without one. Raises `Misuse` for an invalid `auth`, because a
+    project with users must not be served without them."""
     if config is None or config == {}:
         return None
     where = config.get("path") if isinstance(config, dict) else config
     if not isinstance(where, str):
         raise Misuse(f'{file}: "auth": expected {{"path": "./auth.py:auth"}}')
     try:
-        return target(where, "auth")
+        return parse_target(where, "auth")
     except Misuse as error:
         raise Misuse(f'{file}: "auth": {error}') from None
 
@@ -131,17 +133,17 @@ def _target(path: Path, name: str, graph: Any) -> Target:
         raise Misuse(f'{path}: the graph {name!r}: expected "./agent.py:graph" or {{"path": "./agent.py:graph"}}')
     description = graph.get("description") if isinstance(graph, dict) else None
     try:
-        return target(where, name, description if isinstance(description, str) else "")
+        return parse_target(where, name, description if isinstance(description, str) else "")
     except Misuse as error:
         raise Misuse(f"{path}: the graph {name!r}: {error}") from None
 
 
 def _folders(path: Path, folder: Path, dependencies: Any) -> Iterator[Path]:
-    if not (isinstance(dependencies, list) and all(isinstance(each, str) for each in dependencies)):
+    if not (isinstance(dependencies, list) and all(isinstance(dependency, str) for dependency in dependencies)):
         raise Misuse(f'{path}: "dependencies": expected a list of folders and packages')
-    for each in dependencies:
-        if (found := (folder / each).resolve()).is_dir():
-            yield found
+    for dependency in dependencies:
+        if (target := (folder / dependency).resolve()).is_dir():
+            yield target
 
 
 def _environment(path: Path, folder: Path, config: Any) -> Mapping[str, str] | Path | None:

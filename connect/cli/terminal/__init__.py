@@ -1,1 +1,1 @@
-"""Events as text for a person: `screen` prints, `wording` says what a value is called. Never where they come from."""
+"""Shows events to a person: `screen` prints them, and `wording` turns values into text."""

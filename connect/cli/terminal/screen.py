@@ -1,8 +1,7 @@
-"""Prints AG-UI events for a person as they come: `Screen`, on a `Console` of rich.
+"""Prints AG-UI events for a person as they arrive: `Screen`, on a rich `Console`.
 
-On a terminal a text that streams grows on one line, and the progress of a tool is one line;
-into a pipe each line is printed when it is complete. Of a snapshot only what is new is printed. No graph, no
-translation, no wire here.
+On a terminal, streamed text grows on its line, and the progress of a tool is updated on one line. In a pipe, a line is
+printed once it is complete. Of a snapshot, only the changes are printed.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ _STYLES: Final = {
     "plan": "cyan",
     "interrupt": "bold",
 }
-"""How lines look, by their label; what is not named is of minor interest."""
+"""Styles of lines by label. Lines with other labels are printed in the style for minor information."""
 _MINOR: Final = "dim"
 _KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     "steps": ("step started", "step finished"),
@@ -65,32 +64,32 @@ _KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     "tools": ("tool call", "tool result", "progress"),
     "custom": ("custom",),
 }
-"""What can be left out, by the labels of its lines."""
+"""The labels of the lines that each value of `hidden` leaves out."""
 _ACTIVITIES: Final = {"tool_progress": "progress", "plan": "plan"}
-"""The labels of activities, by type."""
+"""Labels of activities by type."""
 _NO_DETAILS: Final = frozenset({"cancelled", "lost", "unfinished"})
-"""Codes of runs that no log has more of."""
+"""Error codes for which a log has no further details."""
 _FAILURE: Final = "run_error"
-"""The type of the activity that a failed run leaves."""
+"""The type of the activity that a failed run leaves in the thread."""
 _LABEL_WIDTH: Final = 19
 _INDENT: Final = "\n" + " " * (_LABEL_WIDTH + 2)
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-"""Characters that a terminal would obey, whatever wrote the text."""
+"""Control characters that a terminal would execute. The text may come from anyone."""
 
 
 def console(*, stderr: bool = False) -> Console:
-    """The console of this process; colours only on a terminal, and not where NO_COLOR is set."""
+    """Returns the console of this process. It uses colours only on a terminal, and only if NO_COLOR is not set."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")  # a character that the terminal does not know ends no watch
+            stream.reconfigure(errors="backslashreplace")  # a character that the terminal lacks must not end watch
     return Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 class Screen:
     """Prints the events of one reader on a console.
 
-    `now`: the clock beside a run's start and end. `hidden`: what is left out (`steps`, `state`, `reasoning`, `tools`,
-    `custom`). `details`: where the details of a failed run are.
+    `now` is the clock for the times of runs. `hidden` lists the kinds of lines to leave out (`steps`, `state`,
+    `reasoning`, `tools`, `custom`). `details` says where to find the details of a failed run.
     """
 
     def __init__(
@@ -107,15 +106,15 @@ class Screen:
         self._details = details
         self._view = ClientView()
         self._tools: dict[str, str] = {}
-        """The names of the tools called, by call."""
+        """Names of tools by tool call id."""
         self._growing: dict[tuple[str, str], str] = {}
-        """What is unfinished, by label and id: on a terminal the text of the last line, else texts that are
-        incomplete."""
+        """Unfinished text by label and id: on a terminal the text of the last line, in a pipe all text that is not
+        printed yet."""
         self._replaceable: str | None = None
-        """On a terminal: the activity whose progress is the last line."""
+        """On a terminal, the id of the activity whose progress is on the last line."""
 
     def show(self, event: BaseEvent) -> None:
-        """Prints one event. Starts and ends of what grows on a line print nothing more."""
+        """Prints one event. For text that grows on its line, the start and end events print nothing."""
         if isinstance(event, StateSnapshotEvent | MessagesSnapshotEvent):
             self._show_snapshot(event)
             return
@@ -131,11 +130,11 @@ class Screen:
             case ToolCallArgsEvent():
                 self._grow("tool call", event.tool_call_id, event.delta)
             case TextMessageEndEvent():
-                self._whole("text", event.message_id)
+                self._end_text("text", event.message_id)
             case ReasoningMessageEndEvent():
-                self._whole("reasoning", event.message_id)
+                self._end_text("reasoning", event.message_id)
             case ToolCallEndEvent():
-                self._whole("tool call", event.tool_call_id)
+                self._end_text("tool call", event.tool_call_id)
             case ToolCallResultEvent():
                 self._line("tool result", f"{self._tool(event.tool_call_id)} {text(event.content)}")
             case StateDeltaEvent():
@@ -150,7 +149,7 @@ class Screen:
             case RunStartedEvent():
                 self._line("run started", f"{event.run_id} in thread {event.thread_id}  {self._time()}")
             case RunFinishedEvent():
-                self._finished(event)
+                self._show_end(event)
             case RunErrorEvent():
                 self._line("run error", f"{event.message}{f' ({event.code})' if event.code else ''}  {self._time()}")
                 if self._details is not None and event.code not in _NO_DETAILS:
@@ -162,34 +161,34 @@ class Screen:
                 self._line(event.type.value.lower().replace("_", " "), as_json(content))
 
     def say(self, remark: str) -> None:
-        """Ends what is open, and prints a remark that is of no event."""
+        """Ends open lines, and prints a remark that does not belong to an event."""
         self.rest()
         self._print(Text(f"\n{remark}\n"))
 
     def wait(self, awaited: str) -> None:
-        """On a terminal: prints what is waited for, since nothing may come for long."""
+        """On a terminal, prints what the command waits for, since it may wait for a long time."""
         if self._out.is_terminal:
             self._line("waiting", awaited)
 
     def rest(self) -> None:
-        """Ends what is open: no more of it comes."""
+        """Ends open lines, because no more of their text will arrive."""
         if self._out.is_terminal:
             self._end_line()
         for label, of in list(self._growing):
-            self._whole(label, of)
+            self._end_text(label, of)
 
     def _show_snapshot(self, event: StateSnapshotEvent | MessagesSnapshotEvent) -> None:
-        """Prints what differs in a snapshot."""
+        """Prints what a snapshot changes."""
         state, before = self._view.state, {message["id"]: message for message in self._view.messages}
         self._view.apply(event)
         for change in changes(state, self._view.state):
             self._line("state", change)
         for message in self._view.messages:
-            is_failure = message.get("activityType") == _FAILURE  # its RUN_ERROR follows, or came
+            is_failure = message.get("activityType") == _FAILURE  # its RUN_ERROR is printed instead
             if before.get(message["id"]) != message and not is_failure:
                 self._line("message", message_line(message))
 
-    def _finished(self, event: RunFinishedEvent) -> None:
+    def _show_end(self, event: RunFinishedEvent) -> None:
         outcome = event.outcome
         if isinstance(outcome, RunFinishedInterruptOutcome):
             for interrupt in outcome.interrupts:
@@ -199,7 +198,8 @@ class Screen:
         self._line("run finished", f"{outcome.type if outcome else ''}  {self._time()}".strip())
 
     def _activity(self, activity_id: str) -> None:
-        """Prints an activity as it is now; the progress of a tool in place of the line before, if that was its too."""
+        """Prints the present content of an activity. The progress of a tool replaces the line above if that shows the
+        same activity."""
         activity = self._view.message(activity_id)
         if activity is None or activity.get("activityType") == _FAILURE:
             return
@@ -222,7 +222,7 @@ class Screen:
         return self._tools.get(call, call)
 
     def _grow(self, label: str, of: str, more: str) -> None:
-        """Adds to the text of `of`."""
+        """Adds to the text of the item with the id `of`."""
         if label in self._hidden:
             return
         if not self._out.is_terminal:
@@ -231,11 +231,11 @@ class Screen:
         if (label, of) not in self._growing:
             self._end_line()
             self._growing[label, of] = ""
-            self._print(_labelled(label))
-        self._print(Text(_harmless(more.replace("\n", _INDENT)), _style(label)))
+            self._print(_label(label))
+        self._print(Text(_without_controls(more.replace("\n", _INDENT)), _style(label)))
 
-    def _whole(self, label: str, of: str) -> None:
-        """Nothing is added to it any more: its line is ended on a terminal, and printed elsewhere."""
+    def _end_text(self, label: str, of: str) -> None:
+        """Ends the text of an item: ends its line on a terminal, and prints it in a pipe."""
         content = self._growing.pop((label, of), None)
         if content is not None and self._out.is_terminal:
             self._print(Text("\n"))
@@ -248,10 +248,10 @@ class Screen:
         if self._out.is_terminal:
             self._end_line()
         whole = content.replace("\n", _INDENT) + "\n"
-        self._print(_labelled(label).append(_harmless(whole), _style(label)))
+        self._print(_label(label).append(_without_controls(whole), _style(label)))
 
     def _end_line(self) -> None:
-        """On a terminal: ends the line that grows; what comes to it later begins another."""
+        """On a terminal, ends the line that grows. Text that arrives for it later begins another line."""
         if self._growing:
             self._growing.clear()
             self._print(Text("\n"))
@@ -261,8 +261,8 @@ class Screen:
         self._out.print(content, end="")
 
 
-def _labelled(label: str) -> Text:
-    """The beginning of a line."""
+def _label(label: str) -> Text:
+    """Returns the beginning of a line."""
     return Text.assemble((f"{label:>{_LABEL_WIDTH}}  ", _MINOR))
 
 
@@ -270,5 +270,5 @@ def _style(label: str) -> str:
     return _STYLES.get(label, _MINOR)
 
 
-def _harmless(content: str) -> str:
+def _without_controls(content: str) -> str:
     return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", content)

@@ -1,5 +1,4 @@
-"""What a value is called in lines of text: a message, an activity, a change of the state, a plan, a question, JSON.
-Pure; no console here."""
+"""Turns values into lines of text: messages, activities, changes of the state, plans, interrupts and JSON."""
 
 from __future__ import annotations
 
@@ -10,23 +9,23 @@ from typing import Any, Final
 from ....translator import decision_schemas
 
 LONGEST: Final = 2_000
-"""Characters of a value that are printed."""
+"""How many characters of a value are printed."""
 _MARKS: Final = {"completed": "[x]", "in_progress": "[>]", "pending": "[ ]"}
-"""By the status of a step of a plan."""
+"""Marks of a plan's steps by their status."""
 
 
 def message_line(message: Mapping[str, Any]) -> str:
-    """A message: its role, its text and its tool calls; an activity as `activity_line` has it."""
+    """Describes a message by its role, its text and its tool calls. An activity is described by `activity_line`."""
     if message["role"] == "activity":
         return f"{message.get('activityType')}: {activity_line(message)}"
-    called = [call["function"] for call in message.get("toolCalls") or []]
+    functions = [call["function"] for call in message.get("toolCalls") or []]
     parts = [text(message["content"])] if message.get("content") else []
-    parts += [f"calls {function['name']} {function['arguments']}" for function in called]
+    parts += [f"calls {function['name']} {function['arguments']}" for function in functions]
     return f"{message['role']}: {'; '.join(parts)}"
 
 
 def activity_line(activity: Mapping[str, Any]) -> str:
-    """The content of an activity: the progress of a tool and a plan for a person, any other as JSON."""
+    """Describes the content of an activity: the progress of a tool and a plan in words, any other content as JSON."""
     kind, content = activity.get("activityType"), activity.get("content")
     if kind == "tool_progress" and isinstance(content, Mapping):
         return _progress(content)
@@ -35,7 +34,7 @@ def activity_line(activity: Mapping[str, Any]) -> str:
 
 
 def _progress(content: Mapping[str, Any]) -> str:
-    """The tool, its status unless it runs, its progress and the last part of its output."""
+    """Describes the progress of a tool: its name, its status unless it is running, and the last part of its output."""
     output = content.get("output")
     parts = [content["status"]] if content.get("status") not in (None, "running") else []
     parts += [content["progress"]] if "progress" in content else []
@@ -44,7 +43,7 @@ def _progress(content: Mapping[str, Any]) -> str:
 
 
 def plan(value: Any) -> str | None:
-    """The steps of a plan as LangChain's agents keep it (`todos`), one on each line; None if it is no plan."""
+    """Returns the steps of a plan (`todos` of LangChain's agents), one on each line, or None if it is not a plan."""
     steps = value if isinstance(value, list) else []
     marks = [_MARKS.get(text(_at(step, "status"))) for step in steps]
     if not steps or None in marks:
@@ -53,75 +52,79 @@ def plan(value: Any) -> str | None:
 
 
 def question(interrupt: Mapping[str, Any]) -> str:
-    """An interrupt: what is asked, about which tool calls, the choices where they are known, and the answer as a client
-    gives it in the input of a run."""
-    value, asked = _at(interrupt, "metadata", "value"), interrupt.get("message")
-    decisions = [_choices(each) for each in decision_schemas(value) or ()]
-    lines = [asked or interrupt["reason"]]
+    """Describes an interrupt: its question, the tool calls it is about, the choices if they are known, and the answer
+    that a client can put into the input of a run."""
+    value, message = _at(interrupt, "metadata", "value"), interrupt.get("message")
+    decisions = [_choices(schema) for schema in decision_schemas(value) or ()]
+    lines = [message or interrupt["reason"]]
     if decisions:
         requests = zip(_at(value, "action_requests"), decisions, strict=True)
-        lines += [f"{text(_at(one, 'name'))} {as_json(_at(one, 'args'))}: {_listed(found)}" for one, found in requests]
-        payload: Any = {"decisions": [{"type": found[0] if found else "approve"} for found in decisions]}
+        lines += [
+            f"{text(_at(request, 'name'))} {as_json(_at(request, 'args'))}: {_join(choices)}"
+            for request, choices in requests
+        ]
+        payload: Any = {"decisions": [{"type": choices[0] if choices else "approve"} for choices in decisions]}
     else:
         choices = _options(value) or _choices(interrupt.get("responseSchema"))
-        lines += [] if value in (None, asked) else [as_json(value)]
-        lines += [f"choices: {_listed(choices)}"] if choices else []
+        lines += [] if value in (None, message) else [as_json(value)]
+        lines += [f"choices: {_join(choices)}"] if choices else []
         payload = choices[0] if choices else "..."
     answer = {"interruptId": interrupt["id"], "status": "resolved", "payload": payload}
     return "\n".join([*lines, f'answer with "resume": [{as_json(answer)}]'])
 
 
-def _listed(choices: Sequence[Any]) -> str:
+def _join(choices: Sequence[Any]) -> str:
     return ", ".join(map(text, choices)) or "any decision"
 
 
 def _options(value: Any) -> list[Any]:
-    """The choices that an interrupt's value lists, as graphs write them."""
-    listed = (_at(value, name) for name in ("options", "choices"))
-    return next((found for found in listed if isinstance(found, list) and found), [])
+    """Returns the choices that the value of an interrupt lists under a usual name."""
+    lists = (_at(value, name) for name in ("options", "choices"))
+    return next((choices for choices in lists if isinstance(choices, list) and choices), [])
 
 
 def _choices(schema: Any) -> list[Any]:
-    """The choices that the JSON schema of an answer, or of a decision, allows; none if it does not list them."""
+    """Returns the choices that the JSON schema of an answer or a decision lists, or an empty list."""
     if _at(schema, "type") == "boolean":
         return [True, False]
-    found, kinds = _at(schema, "enum"), _at(schema, "oneOf")
-    if isinstance(found, list):
-        return found
-    each = (_at(kind, "properties", "type", "const") for kind in (kinds if isinstance(kinds, list) else [schema]))
-    return [kind for kind in each if kind is not None]
+    choices, kinds = _at(schema, "enum"), _at(schema, "oneOf")
+    if isinstance(choices, list):
+        return choices
+    schemas = kinds if isinstance(kinds, list) else [schema]
+    types = (_at(kind, "properties", "type", "const") for kind in schemas)
+    return [kind for kind in types if kind is not None]
 
 
 def _at(value: Any, *names: str) -> Any:
-    """What is under these names, one in the other; None if there is nothing."""
+    """Follows the names through nested mappings, and returns the value there, or None."""
     for name in names:
         value = value.get(name) if isinstance(value, Mapping) else None
     return value
 
 
 def changes(before: Any, after: Any) -> Iterator[str]:
-    """What differs between two states, channel by channel."""
+    """Describes the differences between two states, one line for each channel."""
     if not isinstance(after, Mapping):
         if before != after:
             yield f"= {as_json(after)}"
         return
-    known = before if isinstance(before, Mapping) else {}
+    old = before if isinstance(before, Mapping) else {}
     for name, value in after.items():
-        if name not in known or known[name] != value:
+        if name not in old or old[name] != value:
             yield channel_line(name, value)
-    for name in known:
+    for name in old:
         if name not in after:
             yield f"{name} is gone"
 
 
 def channel_line(name: str, value: Any) -> str:
-    """A channel of the state and its value; a plan step by step."""
+    """Describes a channel of the state and its value. A plan is shown step by step."""
     steps = plan(value)
     return f"{name} = {as_json(value)}" if steps is None else f"{name}:\n{steps}"
 
 
 def patch_lines(patch: Sequence[Any], state: Any) -> Iterator[str]:
-    """What a patch changes in a state; `state`: the state after it. A plan that changes is given whole."""
+    """Describes what a patch changes; `state` is the state after it. A plan that changes is shown as a whole."""
     plans: set[str] = set()
     for operation in patch:
         name = _steps(_fields(operation))[:1]
@@ -139,12 +142,12 @@ def _fields(operation: Any) -> Mapping[str, Any]:
 
 
 def _steps(operation: Mapping[str, Any]) -> list[str]:
-    """The path of an operation, step by step."""
+    """Splits the path of an operation."""
     return [step.replace("~1", "/").replace("~0", "~") for step in str(operation["path"]).split("/")[1:]]
 
 
 def operation_line(operation: Any) -> str:
-    """An operation of JSON Patch, as a short path and the value there."""
+    """Describes an operation of JSON Patch by a short path and the value there."""
     fields = _fields(operation)
     path = ".".join(_steps(fields))
     match fields["op"]:
@@ -157,11 +160,11 @@ def operation_line(operation: Any) -> str:
 
 
 def text(content: Any) -> str:
-    """Text as it is, parts of a message as JSON."""
+    """Returns text as it is, and the parts of a message as JSON."""
     return content if isinstance(content, str) else as_json(content)
 
 
 def as_json(value: Any) -> str:
-    """The value as JSON, truncated where it is longer than a person reads."""
+    """Returns a value as JSON, truncated after `LONGEST` characters."""
     encoded = json.dumps(value, ensure_ascii=False, default=lambda model: model.model_dump(exclude_none=True))
     return encoded if len(encoded) <= LONGEST else f"{encoded[:LONGEST]}… ({len(encoded):,} characters)"

@@ -283,7 +283,7 @@ def test_what_shows_a_thread_shows_it_to_its_users_alone(ours: Serving) -> None:
 CANNOT_BE: list[tuple[Any, str, str]] = [
     ({"disable_studio_auth": True}, "", 'expected {"path": "./auth.py:auth"}'),
     ({"path": "./auth.ts:auth"}, "", "JavaScript"),
-    ({"path": "./none.py:auth"}, "", "there is no file"),
+    ({"path": "./none.py:auth"}, "", "does not exist"),
     ({"path": "./users.py:none"}, AUTH, "has no 'none'"),
     ({"path": "./users.py:auth"}, "auth = 7", "expected a langgraph_sdk.Auth, got int"),
     ({"path": "./users.py:auth"}, "from langgraph_sdk import Auth; auth = Auth()", "expected a function with @auth"),
@@ -319,4 +319,4 @@ def test_its_auth_decides_in_place_of_a_token(ours: Serving, project: Path) -> N
     assert not [line for line in ours.said if "token" in line.lower()]
     ran = command("serve", "--token", "t", cwd=project)
     assert ran.returncode == 2
-    assert one_line(ran).startswith("--token: expected none: the project's auth alone says who")
+    assert one_line(ran).startswith("--token can't be combined with the project's auth")

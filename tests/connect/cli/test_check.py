@@ -9,12 +9,12 @@ from typing import Any
 import httpx
 import pytest
 from langgraph_agui.connect import Intake
-from langgraph_agui.connect.cli.check.command import checked
+from langgraph_agui.connect.cli.check.command import check_rules
 from langgraph_agui.connect.cli.check.results import Result
 from langgraph_agui.connect.cli.check.rules import RULES, Trial
-from langgraph_agui.connect.cli.check.server import Server, found
+from langgraph_agui.connect.cli.check.server import Server, find_agent
 from langgraph_agui.connect.cli.errors import Failure
-from langgraph_agui.connect.cli.sources.platforms import reached
+from langgraph_agui.connect.cli.sources.platforms import open_client
 from langgraph_agui.connect.serve import agui_app
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -34,9 +34,9 @@ async def results_of(
 ) -> dict[str, Result]:
     """What becomes of these rules on this server; of all, if none is named."""
     async with served(app) as server, httpx.AsyncClient(timeout=WITHIN, trust_env=False) as http:
-        trial = Trial(Server(http, await found(http, server.url, agent)), "hello", drops=drops)
+        trial = Trial(Server(http, await find_agent(http, server.url, agent)), "hello", drops=drops)
         tried = [rule for rule in RULES if rule.name in {"run", *rules} or not rules]
-        return {result.rule: result async for result in checked(trial, WITHIN, tried)}
+        return {result.rule: result async for result in check_rules(trial, WITHIN, tried)}
 
 
 def by_verdict(results: Mapping[str, Result], verdict: str) -> dict[str, str]:
@@ -150,12 +150,12 @@ async def garbled(_: Request) -> Response:
 async def test_a_response_that_can_not_be_decoded_is_noticed() -> None:
     app = Starlette(routes=[Route("/{path:path}", garbled, methods=["GET", "POST"])])
     results = await results_of(app)
-    assert by_verdict(results, "fail")["run"].startswith("a whole response / DecodingError: "), results
+    assert by_verdict(results, "fail")["run"].startswith("a complete response / DecodingError: "), results
     async with served(app) as server, httpx.AsyncClient(trust_env=False) as http:
         with pytest.raises(Failure, match="can't be reached: DecodingError"):
-            await found(http, server.url, None)
+            await find_agent(http, server.url, None)
         with pytest.raises(Failure, match="can't be reached: DecodingError"):
-            async with reached(server.url, None):
+            async with open_client(server.url, None):
                 pass
 
 
@@ -177,7 +177,7 @@ async def test_the_command_prints_a_line_for_each_rule_and_json() -> None:
         as_json = await asyncio.to_thread(command, "check", server.url, "--json", "--header", "Cookie: user=ana")
     assert (ran.returncode, ran.stderr) == (0, "")
     first, *_, last = ran.stdout.splitlines()
-    assert re.fullmatch(r"pass +run +a run is a stream .*", first)
+    assert re.fullmatch(r"pass +run +a run is a valid stream.*", first)
     assert last == f"{server.url}: 2 pass, {len(RULES) - 2} not offered"
     rules = json.loads(as_json.stdout)["rules"]
     assert [rule["rule"] for rule in rules] == [rule.name for rule in RULES]

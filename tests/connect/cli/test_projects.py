@@ -12,7 +12,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.store.memory import InMemoryStore
 from langgraph_agui.connect.cli.sources.checkpointers import Threads
-from langgraph_agui.connect.cli.sources.graphs import built
+from langgraph_agui.connect.cli.sources.graphs import build
 from langgraph_agui.connect.cli.sources.project import project_of
 from langgraph_agui.connect.cli.sources.targets import Target
 from langgraph_sdk import get_client
@@ -178,5 +178,5 @@ async def test_a_graph_is_given_what_it_has_none_of() -> None:
     ]
     for graph, kept in given:
         async with AsyncExitStack() as lifetime:
-            made = await built(target, graph, threads, lifetime)
+            made = await build(target, graph, threads, lifetime)
             assert (made.checkpointer, made.store, made.name) == kept

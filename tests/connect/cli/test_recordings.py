@@ -61,7 +61,7 @@ def test_a_run_of_a_graph_is_recorded_however_it_ends(folder: Path) -> None:
     assert owners == [("team",)]
     other = "other=some:review_approved"
     ran = command("record", other, "--message", "go", *threads, "other.jsonl", cwd=folder)
-    assert one_line(ran) == "thread 'one' is another agent's"
+    assert one_line(ran) == "thread 'one' belongs to another agent"
 
     decided = json.dumps({"decisions": [{"type": "approve"}] * 2})
     ran = command("record", "--resume", decided, *threads, "answered.jsonl", cwd=folder)
@@ -79,17 +79,17 @@ def test_what_cannot_be_recorded_or_replayed_is_one_line(folder: Path) -> None:
     (folder / "there").write_text("x")
     graph, platform = "some:plain_text", "http://127.0.0.1:1"
     for arguments, said in (
-        ((graph,), "a graph of your own is run to be recorded"),
-        ((graph, "--message", "a", "--input", "1"), "expected one of --message, --input and --resume"),
+        ((graph,), "record runs your own graph: expected"),
+        ((graph, "--message", "a", "--input", "1"), "expected only one of --message, --input and --resume"),
         ((graph, "--input", "{"), "--input: expected JSON"),
-        ((graph, "--message", "a", "--output", str(folder / "there")), "the file is there already"),
+        ((graph, "--message", "a", "--output", str(folder / "there")), "the file already exists"),
         ((graph, "--message", "a", "--output", str(folder / "no/where")), "No such file"),
-        ((graph, "--message", "a", "--assistant", "b"), "--assistant is for a server"),
-        ((graph, "--resume", "1"), "name it with --thread"),
+        ((graph, "--message", "a", "--assistant", "b"), "--assistant is only for a server"),
+        ((graph, "--resume", "1"), "name the thread with --thread"),
         ((platform, "--message", "a"), "with --assistant"),
         ((platform,), "expected --thread"),
         ((platform, "--run", "a", "--message", "b"), "--run names a run that exists"),
-        ((platform, "--thread", "a", "--sqlite", "b"), "--sqlite is for a graph of your own"),
+        ((platform, "--thread", "a", "--sqlite", "b"), "--sqlite is only for your own graphs"),
     ):
         ran = command("record", "--output", str(folder / "new"), *arguments, cwd=folder)
         assert said in one_line(ran), arguments

@@ -54,7 +54,7 @@ def test_only_graphs_of_ones_own_are_reloaded() -> None:
     ran = command("serve", "http://localhost:1", "--reload")
     assert (ran.returncode, one_line(ran)) == (
         2,
-        "--reload is for graphs of your own; a server reloads its graphs itself",
+        "--reload is only for your own graphs; a server reloads its own graphs",
     )
 
 

@@ -159,7 +159,7 @@ def test_it_takes_the_token_that_it_is_given_and_prints_none_of_the_environment(
     ):
         with serving(*targets, cwd=folder, **variables) as server:
             assert token not in "".join(server.said)
-            assert any(line.endswith("need the token of AGUI_TOKEN.") for line in server.said)
+            assert any(line.endswith("requires the token in AGUI_TOKEN.") for line in server.said)
             assert statuses_of(server, token, "of-another") == [200, 403]
 
 
@@ -180,7 +180,7 @@ async def test_no_token_is_in_its_log_whatever_is_logged(folder: Path) -> None:
 
 def test_without_a_file_threads_die_and_it_says_so(folder: Path) -> None:
     with serving("planner:graph", cwd=folder) as server:
-        assert server.said[-1].startswith("Threads are in memory and die with this process")
+        assert server.said[-1].startswith("Threads are kept in memory and are lost when")
         server.run("planner", run_id="1")
     with serving("planner:graph", cwd=folder) as server:
         assert server.run("planner", run_id="2").messages[-1]["content"] == "I heard 1; None"
@@ -285,7 +285,7 @@ def test_a_signal_stops_it_and_that_is_no_failure(folder: Path, number: signal.S
         server.process.send_signal(number)
         assert server.process.stderr is not None
         line = next(line for line in server.process.stderr if line.startswith("Stop"))
-        assert line == "Stopping: open streams have 7 seconds to end. Ctrl-C again ends them at once.\n"
+        assert line == "Stopping: open streams have 7 seconds to end. Press Ctrl-C again to end them at once.\n"
         server.process.wait(30)
         assert (server.process.returncode, (folder / "left").exists()) == (0, True)
 
@@ -343,7 +343,7 @@ async def test_when_the_grace_is_over_the_streams_end_properly(tmp_path: Path, g
 def test_the_agents_of_a_server_are_served(dev_server: str) -> None:
     with serving(dev_server) as server:
         assert f"gated_chat  {server.url}/gated_chat" in server.said
-        assert server.said[-1] == f"Threads are those of {dev_server}."
+        assert server.said[-1] == f"Threads are kept by {dev_server}."
         (thread_id,) = re.findall(r'threadId="(.+?)"', "".join(server.said))  # one that the server takes
         view = server.run("gated_chat", thread_id=thread_id)
         assert [message["content"] for message in view.messages] == ["hi", FIRST, SECOND]
@@ -357,7 +357,7 @@ def test_a_port_in_use_is_one_line(folder: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         ran = command("serve", "planner:graph", "--port", str(port), cwd=folder)
-    assert one_line(ran) == f"port {port} is in use: take another with --port, or any with --port 0"
+    assert one_line(ran) == f"port {port} is in use: choose another with --port, or a free one with --port 0"
     assert ran.returncode == 1
 
 
@@ -385,47 +385,51 @@ FILES: dict[str, Any] = {
 }
 
 REFUSED: dict[str, tuple[list[str], int, str]] = {
-    "no file": (["--config", "other.json"], 2, "other.json: there is no such file"),
+    "no file": (["--config", "other.json"], 2, "other.json: the file does not exist"),
     "no object": (["--config", "list.json"], 2, "list.json: expected a JSON object"),
     "no json": (["--config", "torn.json"], 2, "torn.json: JSONDecodeError: Expecting property name"),
     "no graphs": (["--config", "empty.json"], 2, 'empty.json: expected "graphs": {"name": "./agent.py:graph"}'),
     "no path": (["--config", "graph.json"], 2, "graph.json: the graph 'a': expected "),
     "too deep": (["--config", "deep.json"], 2, "deep.json: RecursionError: "),
-    "an empty name": (["--config", "unnamed.json"], 2, "unnamed.json: the graph '': ./planner.py:graph: '' can be no"),
+    "an empty name": (
+        ["--config", "unnamed.json"],
+        2,
+        "unnamed.json: the graph '': ./planner.py:graph: '' can't be an agent's name",
+    ),
     "no key": (["--config", "key.json"], 2, "key.json: \"env\": 'A=B' can't be set: ValueError: illegal environment"),
     "no env file": ([], 2, "the env file "),
-    "both": (["planner:graph", "--config", "langgraph.json"], 2, "serve: expected graphs, or --config, not both"),
+    "both": (["planner:graph", "--config", "langgraph.json"], 2, "serve: expected graphs or --config, not both"),
     "no attribute": (["planner:grpah"], 2, "planner:grpah: planner has no 'grpah'; it has builder, graph, other"),
     "no colon": (["planner"], 2, "planner: expected my_app:graph, ./agent.py:graph or name=./agent.py:graph"),
-    "no module": (["nowhere:graph"], 2, "nowhere:graph: there is no module nowhere"),
-    "no such file": (["./nowhere.py:graph"], 2, "./nowhere.py:graph: there is no file "),
-    "javascript": (["./agent.ts:graph"], 2, "./agent.ts:graph: a JavaScript graph runs on LangGraph's own server"),
+    "no module": (["nowhere:graph"], 2, "nowhere:graph: the module nowhere does not exist"),
+    "no such file": (["./nowhere.py:graph"], 2, "./nowhere.py:graph: the file "),
+    "javascript": (["./agent.ts:graph"], 2, "./agent.ts:graph: a JavaScript graph runs only on LangGraph's own server"),
     "one name": (["planner:graph", "planner:other"], 2, "2 agents are called 'planner': name them, as in other="),
     "a route": (["health=planner:graph"], 1, "ValueError: agents: 'health' is a route"),
-    "no name": (["a b=planner:graph"], 2, "a b=planner:graph: 'a b' can be no agent's name"),
-    "two servers": (["http://a.example", "planner:graph"], 2, "serve: expected graphs, or the URL of one server"),
+    "no name": (["a b=planner:graph"], 2, "a b=planner:graph: 'a b' can't be an agent's name"),
+    "two servers": (["http://a.example", "planner:graph"], 2, "serve: expected either graphs or the URL of one server"),
     "no import": (["broken:graph"], 1, "broken:graph can't be imported: ModuleNotFoundError: No module named "),
     "no syntax": (["./crooked.py:f"], 1, "./crooked.py:f can't be imported: SyntaxError: "),
     "makes none": (["number:graph"], 1, "number:graph: graph returned int: expected a graph"),
     "wants more": (["runtime:graph"], 1, "runtime:graph: graph takes config, runtime: expected a config, a user and a"),
     "not whole": (["half:graph"], 1, "half:graph can't be compiled: ValueError: "),
     "no graph": (["planner:AGENT"], 2, "planner:AGENT: planner has no 'AGENT'"),
-    "no channel": (["planner:graph", "--state", "note"], 2, "--state note: no agent has such a channel"),
-    "nothing to show": (["planner:graph", "--show", "reports"], 2, "--show reports: no agent has such a channel"),
-    "no state": (["planner:graph", "--state", "messages"], 2, "--state messages: no agent has such a channel"),
+    "no channel": (["planner:graph", "--state", "note"], 2, "--state note: no agent has an input channel of"),
+    "nothing to show": (["planner:graph", "--show", "reports"], 2, "--show reports: no agent has a channel of"),
+    "no state": (["planner:graph", "--state", "messages"], 2, "--state messages: no agent has an input channel of"),
     "nothing there": (["http://127.0.0.1:9"], 1, "http://127.0.0.1:9 can't be reached: ConnectError"),
     "no database": (["planner:graph", "--sqlite", "planner.py"], 1, "planner.py can't be used: DatabaseError: file is"),
     "no folder": (["planner:graph", "--sqlite", "no/t.db"], 1, "no/t.db can't be used: OperationalError: unable"),
     "no port": (["planner:graph", "--port", "-1"], 2, "Invalid value for '--port'"),
     "no token": (["planner:graph", "--token", " "], 2, "--token: expected a text of visible ASCII characters"),
     "no option": (["planner:graph", "--prot", "1"], 2, "No such option: --prot"),
-    "not on a server": (["http://127.0.0.1:9", "--sqlite", "t.db"], 2, "--sqlite is for graphs of your own"),
+    "not on a server": (["http://127.0.0.1:9", "--sqlite", "t.db"], 2, "--sqlite is only for your own graphs"),
     "nor a project": (
         ["http://127.0.0.1:9", "--config", "x.json"],
         2,
-        "serve: expected the URL of a server, or --config",
+        "serve: expected the URL of a server or --config",
     ),
-    "nor a database": (["http://127.0.0.1:9", "--postgres", "url"], 2, "--postgres is for graphs of your own"),
+    "nor a database": (["http://127.0.0.1:9", "--postgres", "url"], 2, "--postgres is only for your own graphs"),
     "no shared threads": (["planner:graph", "--redis", "redis://127.0.0.1:9"], 2, "--redis is for several processes"),
     "two places": (["planner:graph", "--sqlite", "t.db", "--postgres", "url"], 2, "serve: expected --sqlite or"),
     "a class": (["planner:MessagesState"], 1, "planner:MessagesState: expected a graph, or a function that makes one"),

@@ -204,7 +204,7 @@ async def test_a_terminal_is_told_what_is_waited_for(dev_server: str, thread: st
         await watch.ends_a_run()
     unknown = str(uuid4())
     async with watching(dev_server, unknown, terminal=True, NO_COLOR="1") as watch:
-        await watch.says(f"for the first run of thread '{unknown}', which is unknown so far")
+        await watch.says(f"for the first run of thread '{unknown}', which does not exist yet")
     async with watching(dev_server, "--assistant", "gated_chat", terminal=True, NO_COLOR="1") as watch:
         await watch.says("for runs of the assistant 'gated_chat'")
 
@@ -267,7 +267,7 @@ async def test_a_server_that_is_lost_is_one_line(mortal_server: MortalServer) ->
         assert await watch.is_over() == 1
         assert watch.process.stderr is not None
         [line] = (await watch.process.stderr.read()).decode().splitlines()
-        assert line.startswith(f"langgraph-agui: {mortal_server.url} can't be watched any more")
+        assert line.startswith(f"langgraph-agui: {mortal_server.url} can't be watched any longer")
 
 
 async def test_a_thread_in_a_file_is_watched(tmp_path: Path) -> None:
@@ -287,18 +287,21 @@ async def test_a_thread_in_a_file_is_watched(tmp_path: Path) -> None:
 def test_a_server_of_our_own_is_no_source() -> None:
     with serving("fixtures.served_gated:gated_chat") as server:
         ran = command("watch", server.url, "t")
-    assert one_line(ran) == f"{server.url} serves AG-UI itself: name the server, or the graph, that is behind it"
+    assert one_line(ran) == f"{server.url} already serves AG-UI: name the LangGraph server or the graph behind it"
     assert ran.returncode == 2
 
 
 REFUSED = {
-    "nothing to watch": (["http://127.0.0.1:9"], "watch: expected a thread, or --assistant in its place"),
-    "both": (["http://127.0.0.1:9", "t", "--assistant", "a"], "watch: expected a thread, or --assistant in its place"),
-    "a graph's assistant": (["fixtures.served_gated:gated_chat", "--assistant", "a"], "--assistant is for a server"),
-    "a server's file": (["http://127.0.0.1:9", "t", "--sqlite", "t.db"], "--sqlite is for a graph of your own"),
+    "nothing to watch": (["http://127.0.0.1:9"], "watch: expected either a thread or --assistant"),
+    "both": (["http://127.0.0.1:9", "t", "--assistant", "a"], "watch: expected either a thread or --assistant"),
+    "a graph's assistant": (
+        ["fixtures.served_gated:gated_chat", "--assistant", "a"],
+        "--assistant is only for a server",
+    ),
+    "a server's file": (["http://127.0.0.1:9", "t", "--sqlite", "t.db"], "--sqlite is only for your own graphs"),
     "no file": (
         ["fixtures.served_gated:gated_chat", "t", "--sqlite", "nowhere.db"],
-        "--sqlite nowhere.db: there",
+        "--sqlite nowhere.db: the file does not exist",
     ),
     "no checkpointer": (
         ["fixtures.served_gated:gated_chat", "t"],

@@ -61,21 +61,21 @@ def test_what_cannot_be_served_is_said_once(tmp_path: Path) -> None:
     [
         (
             ["./agent.py:graph", "--workers", "4"],
-            "--workers 4: the processes have to share their threads and runs: add --sqlite FILE, or --postgres URL "
+            "--workers 4: the processes must share their threads and runs: add --sqlite FILE, or --postgres URL "
             "with --redis URL",
         ),
         (
             ["./agent.py:graph", "--workers", "2", "--postgres", "postgresql://127.0.0.1:9/none"],
-            "--workers 2: the processes have to share their threads and runs: add --sqlite FILE, or --postgres URL "
+            "--workers 2: the processes must share their threads and runs: add --sqlite FILE, or --postgres URL "
             "with --redis URL",
         ),
         (
             ["./agent.py:graph", "--workers", "2", "--sqlite", "t.db", "--reload"],
-            "--reload is for one process: expected no --workers",
+            "--reload works with one process only; remove --workers",
         ),
         (
             ["http://127.0.0.1:9", "--workers", "2"],
-            "--workers is for graphs of your own",
+            "--workers is only for your own graphs",
         ),
     ],
 )
