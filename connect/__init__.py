@@ -5,8 +5,8 @@ run too. `start` starts a run of this process that outlives its readers, `cancel
 how a run ended, for `translate`. See each for its rules.
 
 `api` validates the arguments, `backend` finds out where the runs are, and the rooms do the work: `local` (graphs of
-this process), `platform` (LangGraph servers); for both `inputs` plans which run an input asks for, `submission` carries
-the plan out, and `events` brings what is emitted to readers. `serve` puts them behind HTTP, `cli` on the command line;
+this process), `platform` (LangGraph servers); for both `inputs` plans which run an input asks for, `submission` does
+what the plan says, and `events` brings what is emitted to readers. `serve` puts them behind HTTP, `cli` on the command line;
 `testing` is for tests of your own graphs.
 
 Where it is decided
@@ -18,6 +18,7 @@ what a request asks for, and how it is answered  the rooms `serve/agui`, `serve/
                                                  `serve/operations.py` and `serve/protocol.py`
 where a thread's metadata are found              `local/checkpoints/owners.py`; `platform/thread.py` (`exists`, `claim`)
 which run an input asks for                      `inputs/plan.py`; what is done about it: `submission.py`
+when an input has its turn                       `local/submit.py`; `platform/submit.py`
 where a run is claimed and released              `local/run/runs.py` (`Runs.start`, `Runs._release`), by the rules of
                                                  `local/store/run_store.py`. Of a platform's runs: the server
 which process serves an agent, where processes   `local/process_lock.py`

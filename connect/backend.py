@@ -102,7 +102,7 @@ class Backend(Protocol):
 
     async def submit(
         self,
-        given: RunAgentInput,
+        run_input: RunAgentInput,
         *,
         options: Options | None,
         intake: Intake,
@@ -114,7 +114,7 @@ class Backend(Protocol):
         `queue`: how many inputs may be queued on a thread of this process; None: any number.
         Raises, before anything is emitted: `QueueFullError` where more would be, `RunConflictError` where a run is
         active and the intake rejects a second one, `ThreadNotFoundError` for a thread that may not be used,
-        `InvalidIdError` and `InvalidInputError` for an input that can't be run, `UnreadableError` for what the
+        `InvalidInputError` for an input that can't be run, `UnreadableError` for what the
         checkpointer raises, `PlatformError` and `ConnectionLost` for what the platform answers.
         """
 

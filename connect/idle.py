@@ -9,8 +9,6 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, Final
 
-from ag_ui.core import RunAgentInput
-
 from ..translator import Cancelled, ClientView, Ending, Finished, Options, Translator
 from ..translator import events as agui
 from .events.encoded import Batches, EncodedEvent, Event
@@ -19,6 +17,7 @@ from .events.relay import Relayed, relaying
 from .inputs.answers.resume import id_of
 from .inputs.off_loop import off_loop
 from .inputs.plan import Nothing, Wait
+from .inputs.request import RunRequest
 from .inputs.thread_state import ThreadState
 from .run_outcome import PAST_ERROR, PastErrors, RunOutcome, Subgraph
 
@@ -179,29 +178,25 @@ def _with_custom_error(events: list[Event], thread_id: str, run_id: str) -> list
     return [*rest, agui.custom(PAST_ERROR, value), agui.run_finished(thread_id, run_id, {"type": "success"}, None, ())]
 
 
-def waiting_events(
-    given: RunAgentInput,
-    wait: Wait,
-    state: ThreadState,
-    options: Options,
-    reader: Reader,
-    *,
-    ended: RunOutcome | None = None,
-    follows: bool = False,
-) -> list[Event]:
-    """A run that names the pending interrupts, and changes nothing that the client has. `ended`: how the thread's last
-    run ended. `follows`: it comes after the run of an answer that was not the last, so that the messages which wait are
-    at the end again."""
-    known = reader.view.messages
-    run = Translator(given.thread_id, given.run_id, options, reader.view, parent_run_id=given.parent_run_id)
+def waiting_events(request: RunRequest, wait: Wait, state: ThreadState, outcome: RunOutcome | None) -> list[Event]:
+    """A run that names the pending interrupts, and changes nothing that the client has. `state`: of the thread.
+    `outcome`: how its last run ended.
+
+    If the request is the rest of an input whose answers were not the last, the messages that wait go to the end again.
+    """
+    run_input, view = request.run_input, request.reader().view
+    messages = view.messages
+    run = Translator(
+        run_input.thread_id, run_input.run_id, request.options, view, parent_run_id=run_input.parent_run_id
+    )
     ids = [id_of(interrupt) for interrupt in state.interrupts]
-    what = {"interruptIds": ids, "messageIds": list(wait.message_ids)}
+    value = {"interruptIds": ids, "messageIds": list(wait.message_ids)}
     events = run.start()
-    if follows:
-        events += _at_the_end(known, wait.message_ids)
-    events += run.feed(("custom", {"name": INTERRUPT_PENDING, "value": what}))
-    asked = ended.ending.interrupts if ended is not None and isinstance(ended.ending, Finished) else ()
-    return events + run.finish(Finished(tuple(asked or state.interrupts), at_breakpoint=state.is_stopped))
+    if request.follows:
+        events += _at_the_end(messages, wait.message_ids)
+    events += run.feed(("custom", {"name": INTERRUPT_PENDING, "value": value}))
+    interrupts = outcome.ending.interrupts if outcome is not None and isinstance(outcome.ending, Finished) else ()
+    return events + run.finish(Finished(tuple(interrupts or state.interrupts), at_breakpoint=state.is_stopped))
 
 
 def _at_the_end(messages: list[dict[str, Any]], ids: Collection[str]) -> list[Event]:
@@ -222,9 +217,9 @@ def log_late(nothing: Nothing, label: str) -> None:
         )
 
 
-def unchanged_events(
-    given: RunAgentInput, ended: RunOutcome | None, options: Options, reader: Reader, past_errors: PastErrors
-) -> list[Event]:
-    """A run that changes nothing: what of the thread the client is missing, and how its last run ended."""
-    now = RunOutcome(given.run_id, {}, Finished()) if ended is None else replace(ended, run_id=given.run_id)
-    return idle_events(reader, given.thread_id, now, options, past_errors)
+def unchanged_events(request: RunRequest, outcome: RunOutcome | None) -> list[Event]:
+    """A run that changes nothing: what the client is missing of the thread, and how its last run ended. `outcome`:
+    that end; None for a thread without a run."""
+    run_id, thread_id = request.run_input.run_id, request.run_input.thread_id
+    outcome = RunOutcome(run_id, {}, Finished()) if outcome is None else replace(outcome, run_id=run_id)
+    return idle_events(request.reader(), thread_id, outcome, request.options, request.past_errors)

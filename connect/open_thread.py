@@ -39,18 +39,22 @@ class OpenThread:
 
     async def run(
         self,
-        given: RunAgentInput,
+        run_input: RunAgentInput,
         *,
         options: Options | None,
         intake: Intake,
         past_errors: PastErrors = "error",
         queue: int | None = None,
     ) -> Batches:
-        """See `Backend.submit`; the input is one for this thread. Later errors are emitted as `RUN_ERROR`."""
-        if given.thread_id != self.id:
+        """See `Backend.submit`; the input is one for this thread. Later errors are emitted as `RUN_ERROR`. Raises
+        `InvalidRunIdError`."""
+        if run_input.thread_id != self.id:
             raise ValueError("input: expected one for this thread")
-        batches = await self.backend.submit(given, options=options, intake=intake, past_errors=past_errors, queue=queue)
-        label = log_context(self.backend.name, self.id, given.run_id)
+        checked_run_id(run_input.run_id, in_url=False)  # a platform makes ids of its own
+        batches = await self.backend.submit(
+            run_input, options=options, intake=intake, past_errors=past_errors, queue=queue
+        )
+        label = log_context(self.backend.name, self.id, run_input.run_id)
         return _guarded(batches, options, label, lambda: True)
 
     async def connect(

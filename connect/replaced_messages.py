@@ -9,11 +9,13 @@ to one without a summary, or `MOST` of them: of a longer history the newest mess
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import replace
 from itertools import takewhile
 from typing import Any, Final
 
 from ..translator import Options, message_ids
 from .inputs.forking import searched
+from .run_outcome import RunOutcome
 from .thread_info import Checkpoint
 
 MOST: Final = 256
@@ -24,6 +26,13 @@ async def with_replaced(values: Any, options: Options, checkpoints: AsyncGenerat
     """A thread's newest values with the messages that summaries replaced, where `options` keep them. `checkpoints`: the
     thread's, the newest first. Raises what they raise."""
     return (await searched(ReplacedMessages(options, values), checkpoints)).values
+
+
+async def outcome_with_replaced(
+    outcome: RunOutcome, options: Options, checkpoints: AsyncGenerator[Checkpoint, None]
+) -> RunOutcome:
+    """The same outcome, with the values that `with_replaced` gives."""
+    return replace(outcome, values=await with_replaced(outcome.values, options, checkpoints))
 
 
 class ReplacedMessages:

@@ -1,33 +1,31 @@
-"""One client's input, from its plan to its batches: `Submission`, the same in this process and on a platform.
+"""How a client's input becomes a run, in this process or on a platform: `submit`.
 
-Which run an input asks for is `inputs.plan`'s, and what the graph gets is `inputs.graph_input`'s. Here each plan is
-carried out; how a thread is read and a run started is what `local.submit` and `platform.submit` add.
+An input first waits for its turn on its thread, in `local.submit` or `platform.submit`, which then call `submit` with
+the thread as a `Port`. `inputs.plan` says which run the input asks for, and `submit` does what the plan says. A port
+knows nothing of plans: it reads the thread, and starts the run that it is told to start.
 
-| plan | the client gets |
+| plan | what the client gets |
 |---|---|
 | `Begin`, `Fork`, `Again` | the run that is started |
-| `Resume`, `GoOn` | the same; and then the run of what the input has besides its answers |
-| `Drop` | the run of what else the input has; without any, as for `Nothing` |
+| `Resume`, `GoOn` | the same, and then the run of what the input has besides its answers |
+| `Drop` | the run of what the input has besides its answers; without any, as for `Nothing` |
 | `Wait` | a run that names the pending interrupts |
 | `Nothing` | a run that changes nothing |
 
-Before `Begin`, and for `Drop`, the writes of an unfinished superstep are saved, and its remaining tasks are abandoned
-(`_reconciled`): a new turn would discard those writes, such as the result of one tool while another one failed, or the
+Before `Begin`, and for `Drop`, the writes of an unfinished superstep are saved and its remaining tasks are given up
+(`Port.drop`). A new turn would otherwise discard those writes: the result of one tool when another one failed, or the
 message of a run that was cancelled at once.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Generic, Self, TypeVar
+from typing import Any, Protocol
 
-from ..translator import ClientView, unanswered_calls
+from ..translator import Options
 from .events.encoded import Batches, one_batch
-from .events.readers import Reader
 from .idle import log_late, unchanged_events, waiting_events, with_unused_messages
-from .inputs.answers.resume import is_answering
 from .inputs.channels import InputChannels, note_unused, takes_no_messages
 from .inputs.forking import ForkPoint
 from .inputs.graph_input import GraphInput, graph_input
@@ -36,118 +34,146 @@ from .inputs.plan import Again, Begin, Drop, Fork, GoOn, Nothing, Resume, Wait
 from .inputs.planning import NoEdits, planned
 from .inputs.request import RunRequest
 from .inputs.thread_state import ThreadState
-from .replaced_messages import with_replaced
+from .replaced_messages import outcome_with_replaced
 from .run_outcome import RunOutcome
 from .thread_info import Checkpoint
 
-Started = Begin | Resume | GoOn | Fork | Again
-"""The plans that start a run."""
-
 
 @dataclass(frozen=True, slots=True)
-class Read:
-    """A thread as it was read for an input."""
+class ThreadRead:
+    """A thread as a port read it."""
 
-    thread: ThreadState
-    """Its state."""
-    ended: RunOutcome | None = None
+    state: ThreadState
+    """What the plan of an input depends on."""
+    outcome: RunOutcome | None = None
     """How its last run ended; None for a thread without one."""
+    attach: Callable[[], Batches] | None = None
+    """The events of the run that is active on it, for the input's client; None if no run is active."""
 
 
-_Read = TypeVar("_Read", bound=Read)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewRun:
+    """A run for a port to start on the thread that it has read."""
+
+    request: RunRequest
+    """The input that it is the run of."""
+    input: GraphInput
+    """The values that it writes to channels, and its context."""
+    is_turn: bool
+    """Whether the values are the graph's input. If not, the run goes on at a checkpoint, and they update its state."""
+    state: ThreadState
+    """The thread at the checkpoint where it starts."""
+    checkpoint: Checkpoint | None = None
+    """The earlier checkpoint where it starts; None is the newest one."""
+    answers: Mapping[str, Any] | None = None
+    """The answers that it resumes with, by interrupt id."""
+    rest: RunRequest | None = None
+    """What is submitted when the run has ended well: the input without its answers. The client's view is then the one
+    that this run leaves."""
+
+    @property
+    def continues(self) -> bool:
+        """Whether it goes on where the thread's last run stopped."""
+        return not self.is_turn and self.checkpoint is None
+
+    @property
+    def options(self) -> Options:
+        """Its options. Messages that wait for its end stay with the client."""
+        options = self.request.options
+        return options if self.rest is None else replace(options, history="keep")
 
 
-class Submission(ABC, Generic[_Read]):
-    """One input, on its way to a run. `no_edits`, `unused`: what is known of the inputs before it. `label`: as
-    `errors.log_context`."""
+class Port(Protocol):
+    """The thread of an input that has its turn."""
 
-    def __init__(self, request: RunRequest, *, no_edits: NoEdits, unused: set[str], label: str) -> None:
-        self._request = request
-        self._given, self._options, self._intake = request.given, request.options, request.intake
-        self._reader = Reader(request.options, request.view)
-        self._no_edits, self._unused, self._label = no_edits, unused, label
+    label: str
+    """The agent, the thread and the run, as log lines name them."""
+    channels: InputChannels
+    """The channels in which the graph takes its input."""
+    no_edits: NoEdits
+    """What earlier inputs were found not to edit."""
+    unused: set[str]
+    """What clients have sent and the graph has no field for."""
 
-    @abstractmethod
-    async def when_free(self) -> Batches:
-        """The client's batches, as soon as no other run is in the way."""
+    async def read(self) -> ThreadRead:
+        """The thread as it is now."""
 
-    @abstractmethod
-    def _following(self, view: ClientView) -> Self:
-        """The same input without its answers, for a client that has this view by then."""
-
-    @abstractmethod
-    def _history(self) -> AsyncGenerator[Checkpoint, None]:
+    def history(self) -> AsyncGenerator[Checkpoint, None]:
         """The thread's checkpoints, the newest first."""
 
-    @abstractmethod
-    async def _reconciled(self) -> _Read:
-        """The thread, after what its last run wrote was saved, and what that run left undone was dropped."""
+    async def drop(self) -> None:
+        """Saves what the thread's last run has written, and gives up what that run left undone."""
 
-    @abstractmethod
-    async def _channels(self) -> InputChannels:
-        """The channels in which the graph takes its input."""
+    async def start(self, run: NewRun) -> Batches:
+        """Starts a run on the thread as it was last read; the events for the input's client. Raises `RunConflictError`
+        if another run has started since, and `ThreadNotFoundError` if the thread has become someone else's."""
 
-    @abstractmethod
-    async def _start(self, wanted: Started, now: _Read, point: ForkPoint | None) -> Batches:
-        """Starts the run, at an earlier checkpoint where one is given; its batches."""
 
-    def _keep_messages(self, thread: ThreadState) -> None:
-        """Keeps what the thread has when the input comes, for its plan when it has waited."""
-        if self._request.before is None:
-            self._request = replace(self._request, before=thread.messages)
+async def submit(request: RunRequest, port: Port) -> Batches:
+    """Plans an input for its thread, and does what the plan says; the events for its client.
 
-    async def _begin(self, now: _Read) -> Batches:
-        """Plans the input for its thread, and carries the plan out."""
-        takes_messages = await self._takes_messages(now.thread)
-        wanted, point = await planned(
-            self._request, now.thread, self._history, self._no_edits, takes_messages=takes_messages
-        )
-        if isinstance(wanted, Drop) or (isinstance(wanted, Begin) and now.thread.has_pending_writes):
-            now = await self._reconciled()
-            if isinstance(wanted, Drop) and wanted.more:
-                return await self._following(self._request.view).when_free()
-        if isinstance(wanted, Wait):
-            thread, follows = now.thread, self._request.follows
-            events = waiting_events(
-                self._given, wanted, thread, self._options, self._reader, ended=now.ended, follows=follows
-            )
-            return one_batch(events)
-        if isinstance(wanted, Nothing):
-            log_late(wanted, self._label)
-        if isinstance(wanted, Nothing | Drop):
-            return await self._unchanged(now)
-        batches = await self._start(wanted, now, point)
-        return await self._with_unused(batches, wanted)
+    Raises `InvalidInputError` for an input that cannot be run, and what the port raises. After `RunConflictError` the
+    input may be submitted again: its plan was made for a thread that has changed.
+    """
+    thread = await port.read()
+    takes_messages = _takes_messages(port.channels, thread.state)
+    plan, point = await planned(request, thread.state, port.history, port.no_edits, takes_messages=takes_messages)
+    if isinstance(plan, Drop) or (isinstance(plan, Begin) and thread.state.has_pending_writes):
+        await port.drop()
+        if isinstance(plan, Drop) and plan.more:
+            return await submit(request.without_answers(request.view), port)
+        thread = await port.read()
+    if isinstance(plan, Wait):
+        return one_batch(waiting_events(request, plan, thread.state, thread.outcome))
+    if isinstance(plan, Nothing):
+        log_late(plan, port.label)
+    if isinstance(plan, Nothing | Drop):
+        return thread.attach() if thread.attach is not None else await _unchanged(request, thread.outcome, port)
+    batches = await port.start(await _new_run(request, plan, point, thread, port))
+    messages = plan.messages if isinstance(plan, Begin | Fork) else ()
+    if messages and takes_no_messages(port.channels, request.intake):
+        return with_unused_messages(batches, [message.id for message in messages])
+    return batches
 
-    async def _with_unused(self, batches: Batches, wanted: Started) -> Batches:
-        """The client's batches, and in them what names the messages that reach nothing in the graph."""
-        new = wanted.messages if isinstance(wanted, Begin | Fork) else ()
-        if not new or not takes_no_messages(await self._channels(), self._intake):
-            return batches
-        return with_unused_messages(batches, [message.id for message in new])
 
-    async def _takes_messages(self, thread: ThreadState) -> bool:
-        """Whether the graph takes messages; if that is not known, whether the thread has some. True without a look
-        where it decides nothing, since a look may cost a request."""
-        if not (thread.waits or is_answering(self._given) or unanswered_calls(thread.messages)):
-            return True
-        channels = await self._channels()
-        return channels.messages_key is not None and (channels.names is not None or bool(thread.messages))
+def _takes_messages(channels: InputChannels, state: ThreadState) -> bool:
+    """Whether the graph takes messages; if its channels are not known, whether the thread has some."""
+    return channels.messages_key is not None and (channels.names is not None or bool(state.messages))
 
-    async def _unchanged(self, now: _Read) -> Batches:
-        ended = now.ended
-        if ended is not None:
-            ended = replace(ended, values=await with_replaced(ended.values, self._options, self._history()))
-        return one_batch(unchanged_events(self._given, ended, self._options, self._reader, self._request.past_errors))
 
-    async def _graph_input(self, wanted: Started, state: ThreadState, channels: InputChannels) -> GraphInput:
-        """What goes into the graph of a run that starts where the thread has this state."""
-        return await off_loop(self._graph_input_of, size_of(self._given), wanted, state, channels)
+async def _unchanged(request: RunRequest, outcome: RunOutcome | None, port: Port) -> Batches:
+    if outcome is not None:
+        outcome = await outcome_with_replaced(outcome, request.options, port.history())
+    return one_batch(unchanged_events(request, outcome))
 
-    def _graph_input_of(self, wanted: Started, state: ThreadState, channels: InputChannels) -> GraphInput:
-        given = self._given
-        note_unused(self._unused, channels, given, self._intake, state, self._options, self._label)
-        new = wanted.messages if isinstance(wanted, Begin | Fork) else None
-        if isinstance(wanted, GoOn) and wanted.results:
-            new = wanted.results
-        return graph_input(given, new, state, channels, self._intake, self._request.added)
+
+async def _new_run(
+    request: RunRequest,
+    plan: Begin | Resume | GoOn | Fork | Again,
+    point: ForkPoint | None,
+    thread: ThreadRead,
+    port: Port,
+) -> NewRun:
+    """The run of a plan. `point`: the earlier checkpoint where it starts; None is the newest."""
+    state = thread.state if point is None else point.thread
+    if thread.attach is not None and point is None:
+        state = replace(state, messages=())  # a call that waits now may be answered when the queued run starts
+    messages = plan.messages if isinstance(plan, Begin | Fork) else None
+    if isinstance(plan, GoOn) and plan.results:
+        messages = plan.results
+
+    def make_input() -> GraphInput:
+        run_input, intake = request.run_input, request.intake
+        note_unused(port.unused, port.channels, run_input, intake, state, request.options, port.label)
+        return graph_input(run_input, messages, state, port.channels, intake, request.added)
+
+    has_rest = isinstance(plan, Resume | GoOn) and plan.more
+    return NewRun(
+        request=request,
+        input=await off_loop(make_input, size_of(request.run_input)),
+        is_turn=isinstance(plan, Begin | Fork),
+        state=state,
+        checkpoint=None if point is None else point.checkpoint,
+        answers=plan.values if isinstance(plan, Resume) else None,
+        rest=request.without_answers(request.view) if has_rest else None,
+    )

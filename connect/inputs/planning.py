@@ -62,7 +62,7 @@ async def planned(
 
     Raises `InvalidInputError` where there is no checkpoint to run a message again from, and as `inputs.plan.plan`.
     """
-    given, key = request.given, request.options.messages_key
+    given, key = request.run_input, request.options.messages_key
     size = size_of(given)
     unedited, left = await off_loop(no_edits.of, size, given, now.checkpoint_id), MOST
     for number in range(_ROUNDS + 1):

@@ -10,7 +10,7 @@ from typing import Any
 from ag_ui.core import RunAgentInput
 
 from ...translator import ClientView, Options
-from ..events.readers import for_version
+from ..events.readers import Reader, for_version
 from ..run_outcome import PastErrors
 from . import Intake
 from .answers.resume import without_answers
@@ -22,7 +22,7 @@ from .off_loop import off_loop, size_of
 class RunRequest:
     """One input of one client."""
 
-    given: RunAgentInput
+    run_input: RunAgentInput
     options: Options
     intake: Intake
     added: Prepared
@@ -36,18 +36,25 @@ class RunRequest:
     """The thread's messages when it came, where it has waited since; else None."""
 
     @classmethod
-    async def of(cls, given: RunAgentInput, options: Options, intake: Intake, past_errors: PastErrors) -> RunRequest:
+    async def of(
+        cls, run_input: RunAgentInput, options: Options, intake: Intake, past_errors: PastErrors
+    ) -> RunRequest:
         """The request of an input; the owner's hook is called. `options`: with any protocol version."""
+        version = run_input.protocol_version
         return cls(
-            given=given,
-            options=for_version(options, given.protocol_version),
+            run_input=run_input,
+            options=for_version(options, version),
             intake=intake,
-            added=await prepared(intake, given),
+            added=await prepared(intake, run_input),
             past_errors=past_errors,
-            view=await off_loop(ClientView, size_of(given), given.messages, given.state, given.protocol_version),
+            view=await off_loop(ClientView, size_of(run_input), run_input.messages, run_input.state, version),
         )
+
+    def reader(self) -> Reader:
+        """A reader for its client."""
+        return Reader(self.options, self.view)
 
     def without_answers(self, view: ClientView) -> RunRequest:
         """The rest of the input, as a run that follows the one with its answers; the client has `view` by then."""
         intake = replace(self.intake, shortened="continue", busy="queue")
-        return replace(self, given=without_answers(self.given), intake=intake, view=view, follows=True)
+        return replace(self, run_input=without_answers(self.run_input), intake=intake, view=view, follows=True)

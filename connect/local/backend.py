@@ -24,11 +24,10 @@ from ..inputs.thread_state import ThreadState
 from ..run_outcome import CancelResult, PastErrors, RunOutcome
 from ..thread_info import ThreadStatus
 from .checkpointers import Graph, answered, reading
-from .checkpoints.thread_state import read
 from .connect import attach_local, cancel_local
 from .run.run import Run
 from .source import GraphSource
-from .submit import begin_local
+from .submit import submit_local
 from .thread import LocalThread
 from .threads import LocalThreads
 from .watch import watched_local
@@ -117,7 +116,7 @@ class Local(GraphSource):
 
     async def submit(
         self,
-        given: RunAgentInput,
+        run_input: RunAgentInput,
         *,
         options: Options | None,
         intake: Intake,
@@ -125,7 +124,7 @@ class Local(GraphSource):
         queue: int | None = None,
     ) -> Batches:
         """See `Backend`."""
-        return await begin_local(self, given, options, intake, past_errors, queue)
+        return await submit_local(self, run_input, options, intake, past_errors, queue)
 
     async def attach(
         self,
@@ -164,15 +163,15 @@ class Local(GraphSource):
     async def thread(self, thread_id: str, options: Options | None = None) -> ThreadState | None:
         """See `Backend`."""
         await self.prepare(thread_id)
-        options, config = options or await self.options(), {"configurable": {"thread_id": thread_id}}
+        options = options or await self.options()
+        config: RunnableConfig = {"configurable": {"thread_id": thread_id}}
         with reading(log_context(self.name, thread_id)):
             thread = LocalThread(self, thread_id)
             now = await thread.now(options)
             if now is None:
                 return None
             last = await self.runs.store.last(thread.key)
-            reads = read(await thread.graph(), config, last, options.messages_key)
-            state = (await answered(reads, self.read_timeout)).thread
+            state = (await thread.read(await thread.graph(), config, last, options)).state
         if isinstance(now, RunOutcome):
             return replace(state, view=idle_view(thread_id, now, options), status=now.status)
         view = ClientView(version=options.protocol_version)

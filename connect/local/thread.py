@@ -13,16 +13,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from ...translator import Options
 from ..errors import log_context
-from ..replaced_messages import with_replaced
+from ..replaced_messages import outcome_with_replaced
 from ..run_outcome import RunOutcome
 from .checkpointers import Graph, answered, has_checkpointer
 from .checkpoints.history import history
 from .checkpoints.outcome import outcome_without_checkpoint
-from .checkpoints.thread_state import newest, outcome_at
+from .checkpoints.thread_state import CheckpointRead, newest, outcome_at, read
 from .run.runs import agent_of
 from .source import GraphSource
 from .store.active_run import ActiveRun, LastRun
@@ -95,6 +96,13 @@ class LocalThread:
             if name not in _OF_LANGGRAPH and not name.startswith(_RESERVED)
         }
 
+    async def read(
+        self, graph: Graph, config: RunnableConfig, last: LastRun | None, options: Options
+    ) -> CheckpointRead:
+        """Its state, for an input or for `connect.thread`. `graph`: what reads it. `last`: how its last run ended, as
+        the run store knows it."""
+        return await answered(read(graph, config, last, options.messages_key), self.source.read_timeout)
+
     async def active(self) -> ActiveRun | None:
         """The run that is active on it, in whatever process."""
         run = await self.source.runs.store.active(self.key)
@@ -122,7 +130,7 @@ class LocalThread:
                 config = {"configurable": {"thread_id": self.id}}
                 checkpoints = history(graph, config, source.read_timeout)
                 number = last.number if last is not None and last.run_id == idle.run_id else 0
-                idle = replace(idle, values=await with_replaced(idle.values, options, checkpoints), number=number)
+                idle = replace(await outcome_with_replaced(idle, options, checkpoints), number=number)
             if await store.active(key) is run and await store.last(key) == last:
                 source.runs.note_outcome(key, idle, source.agent or source.graph)
                 return idle

@@ -22,7 +22,7 @@ from ..events.readers import Reader
 from ..idle import idle_view
 from ..inputs import Intake
 from ..inputs.thread_state import ThreadState
-from ..replaced_messages import with_replaced
+from ..replaced_messages import outcome_with_replaced
 from ..run_outcome import CancelResult, PastErrors, RunOutcome
 from ..tracing import Span, begun
 from .calls import Retries, RetryPolicy
@@ -32,7 +32,7 @@ from .join.attach import outcome_of_error
 from .look import client_run_id
 from .outcome import ACTIVE
 from .source import PlatformSource, type_of
-from .submit import begin_platform
+from .submit import submit_to_platform
 from .thread import PlatformThread
 from .threads import PlatformThreads
 from .watch import watch_thread
@@ -100,7 +100,7 @@ class Platform(PlatformSource):
 
     async def submit(
         self,
-        given: RunAgentInput,
+        run_input: RunAgentInput,
         *,
         options: Options | None,
         intake: Intake,
@@ -108,8 +108,8 @@ class Platform(PlatformSource):
         queue: int | None = None,
     ) -> Batches:
         """See `Backend`. A platform has a queue of its own."""
-        span = Span("submit", self.name, given.thread_id, given.run_id)
-        return await begun(begin_platform(self, given, options, intake, past_errors), span)
+        span = Span("submit", self.name, run_input.thread_id, run_input.run_id)
+        return await begun(submit_to_platform(self, run_input, options, intake, past_errors), span)
 
     async def attach(
         self,
@@ -158,8 +158,7 @@ class Platform(PlatformSource):
         if look.active is not None:
             ended = RunOutcome(client_run_id(look.active), state.values, Finished())
         elif ended.values is not None:
-            values = await with_replaced(ended.values, options, self.thread_at(thread_id).history())
-            ended = replace(ended, values=values)
+            ended = await outcome_with_replaced(ended, options, self.thread_at(thread_id).history())
         return replace(state, run_id=ended.run_id, view=idle_view(thread_id, ended, options))
 
     async def hold_threads(

@@ -19,7 +19,7 @@ from ..events.encoded import Event, to_batch
 from ..events.readers import Reader, direct_options
 from ..events.relay import Relayed, relaying
 from ..idle import idle_events_off_loop
-from ..replaced_messages import with_replaced
+from ..replaced_messages import outcome_with_replaced
 from ..run_outcome import PastErrors, RunOutcome, was_written, written_as
 from .join.attach import Attachment
 from .look import Answered, Look, Runs, client_run_id
@@ -202,5 +202,5 @@ class ThreadFollower:
         return await self._idle(outcome, await self._options_of(look.last or _run_of_writer(look.thread)))
 
     async def _idle(self, outcome: RunOutcome, options: Options) -> list[Event]:
-        outcome = replace(outcome, values=await with_replaced(outcome.values, options, self.thread.history()))
+        outcome = await outcome_with_replaced(outcome, options, self.thread.history())
         return await idle_events_off_loop(self.reader, self.thread.id, outcome, options, self._past_errors)

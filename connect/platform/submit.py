@@ -1,18 +1,17 @@
-"""A client's input as a run of a platform: the thread is read, the run planned, started, and emitted from its first
-event on.
+"""A client's input for an assistant of a platform: it waits until the platform can take it (`_when_free`), and
+`submission.submit` then starts its run (`PlatformPort`), which is emitted from its first event on (`join.attach`).
 
-How a plan is carried out is `submission`'s; a run's events, `attach`'s. Here is the order, and what servers are
-requested to do (measured on `langgraph dev` and Aegra):
+What servers do was measured on `langgraph dev` and Aegra.
 
-1. A run that is active is searched for first. One with the input's own id is this very request, sent again, and is
-   emitted from where it is. For any other the intake decides (`busy`).
-2. `queue`: the platform's queue keeps the run when its client leaves. What it will find there is not known yet, so it
-   goes in as if nothing waited for an answer. Aegra has no queue, and runs all at once: there it is the stream that
-   waits, and plans when the other run has ended.
-3. `cancel`: the other run is stopped first, so that the plan is made from what it has left behind. One that does not
+1. The active run of the thread is looked up first. A run with the input's own id is this very request, sent twice: its
+   client joins that run. For any other run the intake decides (`busy`).
+2. `queue`: the platform's queue keeps the run when its client leaves. The thread may have changed by its turn, so the
+   input goes in as if nothing waited for an answer. Aegra has no queue and runs all inputs at once: there the client's
+   stream waits, and the input is planned when the other run has ended.
+3. `cancel`: the other run is stopped first, and the input is planned for what that run has left. A run that does not
    stop in time is a conflict.
-4. A run is started on a thread that was found free for a free one: of two inputs at the same moment `langgraph dev`
-   answers 409 to one, which looks again, and may be the same request, sent twice. Aegra starts both.
+4. A run that was planned for a free thread is started for a free thread. Of two inputs at the same moment `langgraph
+   dev` answers 409 to one, which is planned again: it may be the same request, sent twice. Aegra starts both.
 5. Servers take either a context or `configurable`, and give a graph the same values as both, the context reduced to its
    schema. So the values of both are put into `configurable`.
 6. Messages that came with an answer belong to the request: if its reader has left, they are not run, and the client
@@ -23,35 +22,26 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from ag_ui.core import RunAgentInput
 
-from ...translator import PLATFORM_STREAM_MODES, ClientView, Options, to_json
+from ...translator import PLATFORM_STREAM_MODES, Options, to_json
 from ..access import Metadata
-from ..errors import (
-    InvalidInputError,
-    RunConflictError,
-    RunNotFoundError,
-    ThreadNotFoundError,
-    checked_run_id,
-    checked_thread_id,
-    log_context,
-)
+from ..errors import InvalidInputError, RunConflictError, RunNotFoundError, ThreadNotFoundError, log_context
 from ..events.encoded import Batches
+from ..events.readers import Reader
 from ..events.relay import Relayed, relaying
 from ..inputs import Intake
 from ..inputs.channels import InputChannels, json_of
 from ..inputs.configs import merged
-from ..inputs.forking import ForkPoint
-from ..inputs.graph_input import GraphInput
-from ..inputs.plan import Begin, Fork, GoOn, Resume
 from ..inputs.request import RunRequest
 from ..inputs.thread_state import ThreadState
 from ..inputs.unsent import without_pending
 from ..run_outcome import PastErrors, Subgraph
-from ..submission import Read, Started, Submission
+from ..submission import NewRun, ThreadRead, submit
 from ..thread_info import Checkpoint
 from .join.attach import Attachment
 from .join.run_stream import run_events
@@ -61,122 +51,118 @@ from .source import PlatformSource
 from .thread import PlatformThread
 
 _ATTEMPTS = 4
-"""How often a thread is looked at again where a server answers that a run is in the way and lists none, or lists one
-that it can't stop."""
+"""How often a thread is looked at again if a server answers that a run is in the way and lists no such run, or lists
+one that it can't stop."""
 _TOP: dict[str, Any] = {"checkpoint_ns": ""}
 """The newest checkpoint of a thread's graph; with an id, that one."""
 
 
-async def begin_platform(
+async def submit_to_platform(
     source: PlatformSource,
-    given: RunAgentInput,
+    run_input: RunAgentInput,
     options: Options | None,
     intake: Intake,
     past_errors: PastErrors,
 ) -> Batches:
     """See `Backend.submit`. Raises `InvalidInputError` for a platform without an assistant: it has nothing to run."""
-    thread = source.thread_at(checked_thread_id(given.thread_id))
-    checked_run_id(given.run_id, in_url=False)
     if source.assistant_id is None:
         raise InvalidInputError("expected a Platform with an assistant_id to run something, got one without")
-    request = await RunRequest.of(given, options or await source.options(), intake, past_errors)
-    return await _Submission(source, thread, request).when_free()
+    request = await RunRequest.of(run_input, options or await source.options(), intake, past_errors)
+    return await _when_free(source, source.thread_at(run_input.thread_id), request)
 
 
-@dataclass(frozen=True, slots=True)
-class _Read(Read):
-    """A thread as the server has it."""
-
-    look: Look | None = None
-    """None for a thread that does not exist yet."""
-
-
-class _Submission(Submission[_Read]):
-    """An input for an assistant of a platform."""
-
-    def __init__(self, source: PlatformSource, thread: PlatformThread, request: RunRequest) -> None:
-        label = log_context(source.assistant_id, request.given.thread_id, request.given.run_id)
-        super().__init__(request, no_edits=source.no_edits, unused=source.unused, label=label)
-        self._source, self._thread = source, thread
-
-    async def when_free(self) -> Batches:
-        """See `Submission`. The run has started, or waits for another's end."""
-        attempts = 0
-        while True:
-            look = await self._thread.look()
-            if self._thread.is_hidden:
-                raise ThreadNotFoundError
-            found = self._found(look)
-            self._keep_messages(found.thread)
-            if look is None or look.active is None:
-                attempts += 1
-                try:
-                    return await self._begin(found)
-                except RunConflictError:  # another one was faster
-                    if attempts == _ATTEMPTS:
-                        raise
-                    continue
-            same = self._same(look)
-            if same is not None:
-                return self._attached(same)
-            if self._intake.busy == "reject" or attempts == _ATTEMPTS:
-                raise RunConflictError(
-                    f"thread {self._thread.id!r} has a run that is running, {client_run_id(look.active)!r}; expected "
-                    "to be called when it has ended"
-                )
-            if self._intake.busy == "queue":
-                return await self._begin(found) if has_kwargs(look.active) else self._after(look.active)
+async def _when_free(source: PlatformSource, thread: PlatformThread, request: RunRequest) -> Batches:
+    """The client's events: of the run, which has started, or waits for another's end."""
+    attempts, busy = 0, request.intake.busy
+    while True:
+        look = await thread.look()
+        if thread.is_hidden:
+            raise ThreadNotFoundError
+        if request.before is None:
+            request = replace(request, before=_state(look, request).messages)
+        if look is None or look.active is None:
+            attempts += 1
             try:
-                is_stopped = await self._thread.cancel(None)
-            except RunNotFoundError:  # it has ended by itself
-                is_stopped = False
-            attempts += not is_stopped
+                return await submit(request, await PlatformPort.of(source, thread, request, look))
+            except RunConflictError:  # another input was faster
+                if attempts == _ATTEMPTS:
+                    raise
+                continue
+        own = _own_run(look, request.run_input.run_id)
+        if own is not None:
+            return _attached(thread, own, request)
+        if busy == "reject" or attempts == _ATTEMPTS:
+            raise RunConflictError(
+                f"thread {thread.id!r} has a run that is running, {client_run_id(look.active)!r}; expected "
+                "to be called when it has ended"
+            )
+        if busy == "queue" and has_kwargs(look.active):
+            return await submit(request, await PlatformPort.of(source, thread, request, look))
+        if busy == "queue":
+            return _after(look.active, source, thread, request)
+        try:
+            is_stopped = await thread.cancel(None)
+        except RunNotFoundError:  # it has ended by itself
+            is_stopped = False
+        attempts += not is_stopped
 
-    def _same(self, look: Look) -> Answered | None:
-        """The active run that this very request has started."""
-        for run in (look.active, *look.recent):
-            if (
-                run is not None
-                and run.get("status") in ACTIVE
-                and self._given.run_id in (client_run_id(run), run["run_id"])
-            ):
-                return run
-        return None
 
-    def _found(self, look: Look | None) -> _Read:
+class PlatformPort:
+    """A thread of a platform for an input; see `submission.Port`. `look`: the thread as it was looked at last; None for
+    a thread that does not exist yet."""
+
+    def __init__(
+        self,
+        source: PlatformSource,
+        thread: PlatformThread,
+        request: RunRequest,
+        look: Look | None,
+        channels: InputChannels,
+    ) -> None:
+        self.label = log_context(source.assistant_id, thread.id, request.run_input.run_id)
+        self.channels = channels
+        self.no_edits, self.unused = source.no_edits, source.unused
+        self._source, self._thread, self._request, self._look = source, thread, request, look
+
+    @classmethod
+    async def of(
+        cls, source: PlatformSource, thread: PlatformThread, request: RunRequest, look: Look | None
+    ) -> PlatformPort:
+        """The port, with the channels of the assistant's graph."""
+        channels = await source.input_channels(request.options.messages_key)
+        channels = replace(channels, reducers=frozenset(request.intake.replaced))
+        return cls(source, thread, request, look, channels)
+
+    async def read(self) -> ThreadRead:
+        """See `Port`."""
+        look, request = self._look, self._request
         if look is None:
-            return _Read(ThreadState())
-        return _Read(look.thread_state(self._options.messages_key), look.outcome, look)
+            return ThreadRead(ThreadState())
+        attach = None if look.active is None else partial(_attached, self._thread, look.active, request)
+        return ThreadRead(_state(look, request), look.outcome, attach)
 
-    def _history(self) -> AsyncGenerator[Checkpoint, None]:
+    def history(self) -> AsyncGenerator[Checkpoint, None]:
+        """See `Port`."""
         return self._thread.history()
 
-    async def _channels(self) -> InputChannels:
-        channels = await self._source.input_channels(self._options.messages_key)
-        return replace(channels, reducers=frozenset(self._intake.replaced))
-
-    async def _reconciled(self) -> _Read:
+    async def drop(self) -> None:
+        """See `Port`. Raises `RunConflictError` if another run has started meanwhile."""
         await self._thread.drop()
-        return self._found(await self._thread.look())
+        self._look = await self._thread.look()
+        if self._look is not None and self._look.active is not None:
+            raise RunConflictError(f"thread {self._thread.id!r} has a run that is running")
 
-    async def _unchanged(self, now: _Read) -> Batches:
-        if now.look is not None and now.look.active is not None:
-            return self._attached(now.look.active)
-        return await super()._unchanged(now)
-
-    async def _start(self, wanted: Started, now: _Read, point: ForkPoint | None) -> Batches:
-        at = now.thread if point is None else point.thread
-        is_free = now.look is None or now.look.active is None
-        if not is_free and point is None:
-            at = replace(at, messages=())  # a call that waits now may be answered when the queued run starts
-        goes_in = await self._graph_input(wanted, at, await self._channels())
-        metadata = {**await self._thread.claim(), RUN_ID: self._given.run_id}
-        if goes_in.values and not isinstance(wanted, Begin | Fork):
-            goes_in, metadata[WRITTEN] = self._unwritten(goes_in, now, point)
-        run = await self._thread.start(
+    async def start(self, run: NewRun) -> Batches:
+        """See `Port`."""
+        is_free = self._look is None or self._look.active is None
+        metadata = {**await self._thread.claim(), RUN_ID: run.request.run_input.run_id}
+        values = run.input.values
+        if values and not run.is_turn:
+            values, metadata[WRITTEN] = self._unwritten(run)
+        started = await self._thread.start(
             str(self._source.assistant_id),
-            **create_arguments(wanted, goes_in, None if point is None else point.checkpoint.id),
-            **self._configured(goes_in.context, metadata),
+            **create_arguments(values, run.is_turn, run.answers, None if run.checkpoint is None else run.checkpoint.id),
+            **_configured(run, metadata),
             metadata=metadata,
             multitask_strategy="reject" if is_free else "enqueue",
             if_not_exists="create",
@@ -184,77 +170,91 @@ class _Submission(Submission[_Read]):
             stream_subgraphs=True,
             stream_resumable=True,
         )
-        if not isinstance(wanted, Resume | GoOn):
-            return self._started_run(run, [], more=False)
-        return self._started_run(run, [] if now.look is None else subgraphs(now.look.state), more=wanted.more)
+        waiting = subgraphs(self._look.state) if self._look is not None and run.continues else []
+        return self._started_run(started, run, waiting)
 
-    def _unwritten(self, goes_in: GraphInput, now: _Read, point: ForkPoint | None) -> tuple[GraphInput, str]:
-        """The input of a run that continues, without values for channels that an earlier run has written at the same
+    def _unwritten(self, run: NewRun) -> tuple[dict[str, Any], str]:
+        """The values of a run that continues, without those for channels that an earlier run has written at the same
         checkpoint; and the mark of both in the run's metadata (`look.WRITTEN`)."""
-        at = now.thread.checkpoint_id if point is None else point.checkpoint.id
-        pending = written_at(at, () if now.look is None else now.look.recent)
-        values = without_pending(goes_in.values, pending, self._label)
-        return replace(goes_in, values=values), written_mark(at, pending | values.keys())
-
-    def _configured(self, context: Any, metadata: Metadata) -> dict[str, Any]:
-        config: dict[str, Any] = dict(merged(self._intake.config, self._request.added.config))
-        config["metadata"] = {**config["metadata"], **metadata}
-        context = to_json(context)
-        if config["configurable"] and isinstance(context, Mapping):
-            config["configurable"] = {**config["configurable"], **context}
-            context = None
-        return {"config": config} if context is None else {"config": config, "context": context}
+        newest = None if self._look is None else _state(self._look, run.request).checkpoint_id
+        at = newest if run.checkpoint is None else run.checkpoint.id
+        pending = written_at(at, () if self._look is None else self._look.recent)
+        values = without_pending(run.input.values, pending, self.label)
+        return values, written_mark(at, pending | values.keys())
 
     @relaying
-    async def _started_run(self, run: Answered, waiting: Sequence[Subgraph], *, more: bool) -> Relayed:
-        """The run, to its end; `more`: and then what came with it."""
-        is_over = False
-        options = replace(self._options, history="keep") if more else self._options  # messages that wait stay
-        parent = self._given.parent_run_id
+    async def _started_run(self, started: Answered, run: NewRun, waiting: Sequence[Subgraph]) -> Relayed:
+        """The run, to its end, and then the rest of its input. `waiting`: the subgraphs that it continues."""
+        request, reader, is_over = run.request, run.request.reader(), False
+        parent = request.run_input.parent_run_id
         attachment = Attachment.from_start(
-            self._thread, run, self._reader, options, parent_run_id=parent, waiting=waiting
+            self._thread, started, reader, run.options, parent_run_id=parent, waiting=waiting
         )
         try:
             yield attachment.batches()
             is_over = True
         finally:
-            if not is_over and self._intake.on_disconnect == "cancel":
-                await self._thread.stop(str(run["run_id"]))
-        if more and self._has_ended_well():
-            yield await self._following(self._reader.view).when_free()
-
-    def _has_ended_well(self) -> bool:
-        """Whether the run that was emitted has; it may have stopped for an answer."""
-        last = self._reader.view.terminal or {}
-        return last.get("type") == "RUN_FINISHED" and last.get("outcome", {}).get("type") != "cancelled"
-
-    def _following(self, view: ClientView) -> _Submission:
-        return _Submission(self._source, self._thread, self._request.without_answers(view))
-
-    @relaying
-    async def _after(self, run: Answered) -> Relayed:
-        """The client's events, when another run has ended."""
-        async with aclosing(run_events(self._thread, str(run["run_id"]), replays=False)) as notices:
-            async for _ in notices:
-                pass
-        yield await self.when_free()
-
-    def _attached(self, run: Answered) -> Batches:
-        """A run that is active already."""
-        return Attachment(self._thread, run, self._reader, self._options).batches()
+            if not is_over and request.intake.on_disconnect == "cancel":
+                await self._thread.stop(str(started["run_id"]))
+        if run.rest is not None and _has_ended_well(reader):
+            yield await _when_free(self._source, self._thread, replace(run.rest, view=reader.view))
 
 
-def create_arguments(wanted: Started, goes_in: GraphInput, checkpoint_id: str | None) -> dict[str, Any]:
-    """The arguments of `runs.create` for what is done, and where: at this checkpoint, or at the newest.
+def _state(look: Look | None, request: RunRequest) -> ThreadState:
+    return ThreadState() if look is None else look.thread_state(request.options.messages_key)
+
+
+def _own_run(look: Look, run_id: str) -> Answered | None:
+    """The active run that the very request of this run id has started."""
+    runs = (run for run in (look.active, *look.recent) if run is not None and run.get("status") in ACTIVE)
+    return next((run for run in runs if run_id in (client_run_id(run), run["run_id"])), None)
+
+
+def _attached(thread: PlatformThread, run: Answered, request: RunRequest) -> Batches:
+    """The events of a run that is active already, for the request's client."""
+    return Attachment(thread, run, request.reader(), request.options).batches()
+
+
+@relaying
+async def _after(run: Answered, source: PlatformSource, thread: PlatformThread, request: RunRequest) -> Relayed:
+    """The client's events, when another run has ended."""
+    async with aclosing(run_events(thread, str(run["run_id"]), replays=False)) as notices:
+        async for _ in notices:
+            pass
+    yield await _when_free(source, thread, request)
+
+
+def _has_ended_well(reader: Reader) -> bool:
+    """Whether the run that the reader got has; it may have stopped for an answer."""
+    last = reader.view.terminal or {}
+    return last.get("type") == "RUN_FINISHED" and last.get("outcome", {}).get("type") != "cancelled"
+
+
+def _configured(run: NewRun, metadata: Metadata) -> dict[str, Any]:
+    """The arguments of `runs.create` for the config and the context of a run."""
+    config: dict[str, Any] = dict(merged(run.request.intake.config, run.request.added.config))
+    config["metadata"] = {**config["metadata"], **metadata}
+    context = to_json(run.input.context)
+    if config["configurable"] and isinstance(context, Mapping):
+        config["configurable"] = {**config["configurable"], **context}
+        context = None
+    return {"config": config} if context is None else {"config": config, "context": context}
+
+
+def create_arguments(
+    values: Mapping[str, Any], is_turn: bool, answers: Mapping[str, Any] | None, checkpoint_id: str | None
+) -> dict[str, Any]:
+    """The arguments of `runs.create` for what a run begins with, and for the checkpoint where it starts: this one, or
+    the newest. `values`, `is_turn`, `answers`: as those of a `NewRun`.
 
     A run that continues and writes nothing is created by a checkpoint without an id: Aegra takes no request without
     any of these.
     """
     at = {} if checkpoint_id is None else {"checkpoint": {**_TOP, "checkpoint_id": checkpoint_id}}
-    values = json_of(goes_in.values)
-    if isinstance(wanted, Begin | Fork):
+    values = json_of(values)
+    if is_turn:
         return {"input": values, **at}
-    command: dict[str, Any] = {"resume": wanted.values} if isinstance(wanted, Resume) else {}
+    command: dict[str, Any] = {} if answers is None else {"resume": answers}
     if values:
         command["update"] = values
     return {"command": command, **at} if command else at or {"checkpoint": _TOP}

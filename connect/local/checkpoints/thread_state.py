@@ -13,10 +13,9 @@ from langgraph.prebuilt import ToolNode
 from langgraph.pregel import Pregel
 from langgraph.types import PregelTask, StateSnapshot
 
-from ... import submission
-from ...inputs.forking import ForkPoint
 from ...inputs.thread_state import ThreadState
 from ...run_outcome import RunOutcome
+from ...submission import ThreadRead
 from ..checkpointers import Graph, has_checkpointer
 from ..store.active_run import LastRun
 from .history import state_at, values_of
@@ -31,44 +30,38 @@ _own_tools: WeakKeyDictionary[Graph, frozenset[str]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
-class Read(submission.Read):
+class CheckpointRead(ThreadRead):
     """A thread as its checkpointer has it."""
 
     run_id: str | None = None
-    """The run that its newest checkpoint is of."""
-    checkpoint_id: str | None = None
-    """The checkpoint to start from; None is the newest."""
-
-    def at(self, found: ForkPoint) -> Read:
-        """The thread as it was at an earlier checkpoint."""
-        return Read(found.thread, self.ended, found.checkpoint.run_id, found.checkpoint.id)
+    """The run that made its newest checkpoint."""
 
 
-async def read(graph: Graph, config: Any, last: LastRun | None, messages_key: str) -> Read:
+async def read(graph: Graph, config: Any, last: LastRun | None, messages_key: str) -> CheckpointRead:
     """The thread's state; `last`: how its last run ended, as the run store knows it. Raises what the checkpointer
     raises."""
     if not has_checkpointer(graph):
-        return Read(ThreadState())
-    state = await newest(graph, config)
-    if state.metadata is None and state.created_at is None:
-        return Read(ThreadState())
-    now = await outcome_at(graph, state, last)
-    values = values_of(state)
-    messages = [*(values.get(messages_key) or ()), *await _asked(graph, state, messages_key)]
-    thread = ThreadState(
+        return CheckpointRead(ThreadState())
+    snapshot = await newest(graph, config)
+    if snapshot.metadata is None and snapshot.created_at is None:
+        return CheckpointRead(ThreadState())
+    outcome = await outcome_at(graph, snapshot, last)
+    values = values_of(snapshot)
+    messages = [*(values.get(messages_key) or ()), *await _asked(graph, snapshot, messages_key)]
+    state = ThreadState(
         messages=messages,
         values=values,
         own_tools=own_tools(graph),
         knows_tools=True,
-        interrupts=pending(state),
-        is_stopped=now.stopped,
-        is_unfinished=bool(state.next),
-        status=now.status,
-        run_id=now.run_id,
-        checkpoint_id=now.checkpoint_id,
-        has_pending_writes=len(state.next) < len(state.tasks),
+        interrupts=pending(snapshot),
+        is_stopped=outcome.stopped,
+        is_unfinished=bool(snapshot.next),
+        status=outcome.status,
+        run_id=outcome.run_id,
+        checkpoint_id=outcome.checkpoint_id,
+        has_pending_writes=len(snapshot.next) < len(snapshot.tasks),
     )
-    return Read(thread, now, (state.metadata or {}).get("run_id"))
+    return CheckpointRead(state, outcome, run_id=(snapshot.metadata or {}).get("run_id"))
 
 
 async def newest(graph: Graph, config: Any) -> StateSnapshot:

@@ -3,16 +3,12 @@
 from typing import Any
 
 import pytest
-from ag_ui.core import UserMessage
-from langgraph_agui.connect.inputs.graph_input import GraphInput
-from langgraph_agui.connect.inputs.plan import Again, Begin, Fork, GoOn, Resume
 from langgraph_agui.connect.platform.look import RUN_ID, Look, Runs, client_run_id
 from langgraph_agui.connect.platform.outcome import paused
 from langgraph_agui.connect.platform.submit import create_arguments
 from langgraph_agui.translator import Finished
 
 ASKED: dict[str, Any] = {"id": "i", "value": "really?"}
-SAID = UserMessage(id="u", content="hello")
 
 
 def look(status: str = "success", thread: str = "idle", *, is_active: bool = False, **state: Any) -> Look:
@@ -89,17 +85,19 @@ def test_a_run_is_told_under_its_clients_id_if_it_has_one(run: dict[str, Any], t
 
 
 @pytest.mark.parametrize(
-    ("wanted", "values", "checkpoint_id", "asked"),
+    ("is_turn", "answers", "values", "checkpoint_id", "arguments"),
     [
-        (Begin([SAID]), {"mood": "fair"}, None, {"input": {"mood": "fair"}}),
-        (Begin(), {}, None, {"input": {}}),
-        (Fork("u"), {}, "c", {"input": {}, "checkpoint": {"checkpoint_ns": "", "checkpoint_id": "c"}}),
-        (Again("u"), {}, "c", {"checkpoint": {"checkpoint_ns": "", "checkpoint_id": "c"}}),
-        (Resume({"i": None}), {}, None, {"command": {"resume": {"i": None}}}),
-        (Resume({"i": 1}), {"mood": "fair"}, None, {"command": {"resume": {"i": 1}, "update": {"mood": "fair"}}}),
-        (GoOn(), {}, None, {"checkpoint": {"checkpoint_ns": ""}}),
-        (GoOn(), {"mood": "fair"}, None, {"command": {"update": {"mood": "fair"}}}),
+        (True, None, {"mood": "fair"}, None, {"input": {"mood": "fair"}}),
+        (True, None, {}, None, {"input": {}}),
+        (True, None, {}, "c", {"input": {}, "checkpoint": {"checkpoint_ns": "", "checkpoint_id": "c"}}),
+        (False, None, {}, "c", {"checkpoint": {"checkpoint_ns": "", "checkpoint_id": "c"}}),
+        (False, {"i": None}, {}, None, {"command": {"resume": {"i": None}}}),
+        (False, {"i": 1}, {"mood": "fair"}, None, {"command": {"resume": {"i": 1}, "update": {"mood": "fair"}}}),
+        (False, None, {}, None, {"checkpoint": {"checkpoint_ns": ""}}),
+        (False, None, {"mood": "fair"}, None, {"command": {"update": {"mood": "fair"}}}),
     ],
 )
-def test_what_a_run_is_create_arguments_by(wanted: Any, values: Any, checkpoint_id: str | None, asked: Any) -> None:
-    assert create_arguments(wanted, GraphInput(values), checkpoint_id) == asked
+def test_the_arguments_with_which_a_run_is_created(
+    is_turn: bool, answers: Any, values: Any, checkpoint_id: str | None, arguments: Any
+) -> None:
+    assert create_arguments(values, is_turn, answers, checkpoint_id) == arguments
