@@ -22,7 +22,8 @@
 #   make fuzz            the property tests, long and each time with other examples
 #   make chaos           a random run of three processes whose databases fail, whose clocks differ, and which are killed
 #                        and frozen; ten minutes (ARGS='--seconds 60 --seed 7')
-#   make test-versions   pytest on the oldest versions pyproject.toml admits, on some between, and on the newest
+#   make test-versions   pytest on the oldest versions pyproject.toml admits, on some between, and on the newest; make
+#                        test runs those of tests/versions/current.txt
 #   make mutants         undoes each repair and makes 60 seeded mutations, and says which tests notice; an hour or so
 #                        (ARGS='--only TEXT --seed 2': see python -m tests.mutants --help)
 #   make golden          writes the golden events anew: the diff of fixtures/golden is what a change does to streams
@@ -50,7 +51,8 @@ TYPES_LOG := $(VENV)/types.log
 # Quiet unless it fails: pip and setuptools warn about things nobody here can act on.
 INSTALL = install() { PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install $(INSTALL_FLAGS) "$$@" \
 	>$(LOG) 2>&1 || { cat $(LOG) >&2; return 1; }; }; install
-INSTALL_FLAGS ?=
+# The versions that were tested; empty: the newest that pyproject.toml admits.
+INSTALL_FLAGS ?= --constraint tests/versions/current.txt
 # With CI=true in the environment, what would be skipped fails: see tests/support/no_skips.py.
 PYTEST := $(RUN) -m pytest -p tests.support.no_skips
 # Where services are refused, whether the machine has them or not: see tests/support/no_services.py.
@@ -230,7 +232,7 @@ $(VENV)/.installed: pyproject.toml $(VENV)/.modules | $(VENV)/.created
 	@$(INSTALL) --config-settings editable_mode=strict --editable '.[demo,serve]'
 	@touch $@
 
-$(VENV)/.dev: pyproject.toml | $(VENV)/.installed
+$(VENV)/.dev: pyproject.toml tests/versions/current.txt | $(VENV)/.installed
 	@echo 'installing what the checks use into $(VENV)'
 	@$(INSTALL) --group dev
 	@touch $@
