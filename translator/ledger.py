@@ -24,7 +24,7 @@ Rules:
    so do its companions.
 7. This module does not record which messages are open at the client, because the view does.
 
-Tool calls are in `calls.py`.
+Tool calls are in `call_ids.py`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from itertools import compress
 from operator import is_not
 from typing import Any, NamedTuple
 
-from .calls import Calls
+from .call_ids import CallIds
 from .client.view import ClientView
 from .losses import Losses, Reason
 from .owner import RUN, Owner
@@ -119,7 +119,7 @@ class Ledger:
     def __init__(self, view: ClientView, losses: Losses) -> None:
         self._view = view
         self._losses = losses
-        self.tool_calls = Calls(view)
+        self.call_ids = CallIds(view)
         self._pending: dict[str, Record] = {}
         """The records of pending messages, as a mapping from their ids (rule 4)."""
         self._kept: dict[str, Record] = {}
@@ -268,7 +268,7 @@ class Ledger:
             self._dropped[message["id"]] = agent
         kept = [tool_call["id"] for tool_call in (copy or {}).get("toolCalls", ())]
         ids = [tool_call["id"] for tool_call in message.get("toolCalls", ())]
-        self.tool_calls.dropped((tool_call_id for tool_call_id in ids if tool_call_id not in kept), agent)
+        self.call_ids.dropped((tool_call_id for tool_call_id in ids if tool_call_id not in kept), agent)
 
     def suppress(self, record: Record, reason: Reason) -> None:
         """Records that no further events for the message are emitted, and logs the reason."""

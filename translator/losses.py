@@ -50,7 +50,7 @@ class Reason(Enum):
     STORED = "a checkpoint that was read during the stream contains the complete message"
     RECONCILED = "its superstep has ended, and the beginning of the message has been compared with the stored messages"
     OLDER = "newer values are known (`checkpoint/values.py`)"
-    UNKNOWN_BLOCK = "its type is unknown; `content/reader.py` reads content blocks"
+    UNKNOWN_BLOCK = "its type is unknown; `content/read_blocks.py` reads content blocks"
     UNKNOWN_CLIENT = "it may be older than the run, and it is unknown whether the client has it"
     FAILED = "the run had already failed"
 

@@ -21,11 +21,11 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from .checkpoint.messages import Messages
+from .checkpoint.reconcile import StoredMessages
 from .checkpoint.state import State
 from .checkpoint.superstep import Superstep
 from .checkpoint.values import RootValues, SuperstepEnd
-from .checkpoint.waiting import SubgraphMessages, Waiting
+from .checkpoint.waiting_subgraphs import SubgraphMessages, WaitingSubgraphs
 from .client.open_items import OpenItems
 from .client.view import ClientView
 from .convert.compare import by_id, has_edited_arguments
@@ -44,12 +44,12 @@ from .parts.channels import as_sequence, channels, updates_in, writes_channels, 
 from .parts.message import fields_of, kind_of, mapping_in
 from .parts.part import NOTE, UNREAD, Namespace, Part
 from .run.custom import custom_event, written_state
-from .run.ending import error_activity, failed, failure_of, result_of
 from .run.error_detail import NEUTRAL, Failure, failure_of_result
 from .run.interrupts import Interrupts
 from .run.progress import Progress, Status, ToolProgress, emitted_progress, written_progress
 from .run.steps import Steps
 from .run.subagents import Subagent, Subagents
+from .run.terminal import error_activity, failed, failure_of, result_of
 from .snapshots import Snapshots
 from .tool_tasks import ToolTasks
 from .wire import events
@@ -77,12 +77,12 @@ class Procedures:
         self._progress = ToolProgress(view, options, ledger)
         self._state = State(view, options, losses)
         self._snapshots = snapshots = Snapshots(view, options, ledger)
-        self._messages = Messages(view, options, ledger, losses, snapshots)
+        self._messages = StoredMessages(view, options, ledger, losses, snapshots)
         self._predictions = Predictions(view, options)
         self._stream = MessageStream(
             view, options, ledger, tools, self.visibility, self._predictions, snapshots, losses
         )
-        self._waiting = Waiting(view, options, losses)
+        self._subgraphs = WaitingSubgraphs(view, options, losses)
         self._superstep = Superstep()
         self._root = RootValues(self._messages, self._state, ledger, options, losses)
         self.next_delta = self._stream.next_delta
@@ -195,12 +195,12 @@ class Procedures:
     def _stored_in_subgraphs(self) -> SubgraphMessages:
         """The messages that count as stored because they are in the checkpoints of subgraphs that are waiting at an
         interrupt."""
-        if not self._waiting.namespaces:
+        if not self._subgraphs.namespaces:
             return SubgraphMessages([], bool(self._interrupts))
-        owners = {ns: self._visible_owner(ns) for ns in self._waiting.namespaces}
+        owners = {ns: self._visible_owner(ns) for ns in self._subgraphs.namespaces}
         places, at_breakpoint = self._interrupts.namespaces, self._interrupts.is_at_breakpoint
         has_compared = self._root.has_compared
-        stored = self._waiting.stored(owners, places, at_breakpoint=at_breakpoint, has_compared=has_compared)
+        stored = self._subgraphs.stored(owners, places, at_breakpoint=at_breakpoint, has_compared=has_compared)
         return SubgraphMessages(stored, bool(self._interrupts))
 
     def _release(self, *, is_older: bool = False) -> Iterable[Event]:
@@ -217,7 +217,7 @@ class Procedures:
             return
         self._stream.on_superstep_end(is_compared=ended.is_compared)
         if not self._interrupts:  # with interrupts, these are the last values of the run, with pending writes applied
-            self._waiting.root_superstep_ended()
+            self._subgraphs.root_superstep_ended()
 
     # --- messages -------------------------------------------------------------------------------------------------
 
@@ -273,7 +273,7 @@ class Procedures:
         owner = self._owner(ns)
         if owner.writes_state and not self._tools.in_tool(ns):
             for call_id in answered:
-                emitted_id = self._ledger.tool_calls.call_of_result(call_id, owner)
+                emitted_id = self._ledger.call_ids.call_of_result(call_id, owner)
                 if emitted_id is not None:
                     self._state.release(self._predictions.predicted_by(emitted_id))
 
@@ -325,7 +325,7 @@ class Procedures:
         answered = self._tools.read_updates(ns, node, updates)
         if answered and not is_cached:  # the stream contains no message for a result that the node returned as a dict
             self._end_predictions(ns, answered)
-        self._waiting.read_updates(ns, node, updates)
+        self._subgraphs.read_updates(ns, node, updates)
         if ns:
             yield from () if is_cached else self._on_edited_calls(ns, updates)
         else:
@@ -388,7 +388,7 @@ class Procedures:
         self._messages.is_function = has_messages and not had_values and _are_same(part.data, self._output)
         self._output = _NOTHING
         if not interrupts:
-            self._waiting.root_values_came()
+            self._subgraphs.root_values_came()
             try:
                 yield from self._superstep_ended()
             except Exception as error:
@@ -410,12 +410,12 @@ class Procedures:
 
     def _on_child_values(self, part: Part, *, is_partial: bool) -> Iterator[Event]:
         ns = part.ns
-        self._waiting.read_values(ns, part.data)
+        self._subgraphs.read_values(ns, part.data)
         self._tools.read_values(ns, part.data)
         yield from self._subagents.on_values(ns, channels(part.data))
         yield from self._steps.on_graph(ns)
         if not is_partial:
-            self._waiting.superstep_ended(ns)
+            self._subgraphs.superstep_ended(ns)
             yield from self._stream.close(ns)
             yield from self._results_in(ns, (channels(part.data) or _NONE).get(self._options.messages_key))
             yield from self._progress.superstep_ended(ns, is_waiting=bool(self._interrupts))
@@ -448,7 +448,7 @@ class Procedures:
     ) -> Iterator[Event]:
         self._tools.read_values(ns, values)
         if ns:
-            self._waiting.read_checkpoint(ns, values)
+            self._subgraphs.read_checkpoint(ns, values)
             if interrupts or at_breakpoint:
                 yield from self._subagents.on_values(ns, channels(values))
         elif values is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from .client.snapshots import ordered_snapshots, with_activity_types
+from .client.snapshot_rules import ordered_snapshots, with_activity_types
 from .client.view import ClientView
 from .convert.compare import by_id, merge
 from .convert.plan import ACTIVITY

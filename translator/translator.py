@@ -43,28 +43,28 @@ whether a chunk is emitted, even a late one          `messages/stream.py`, rules
 whether a complete message is emitted                `messages/stream.py`, rules 2 to 4 and 7
 why something was not emitted                        `losses.py`, `Reason`; `Losses.drop` logs it at DEBUG
 the id under which a message is emitted              `messages/model_calls.py`, rule 4
-the id of a tool call, and which result answers it   `calls.py`. A result has the id it is stored under; the
+the id of a tool call, and which result answers it   `call_ids.py`. A result has the id it is stored under; the
                                                      result of a tool that the provider runs gets its id
                                                      in `wire/ids.py`
 in which order it is asked why a chunk is left out   `messages/stream.py`, "Order of the decisions"
-whether the client already has a stored message      `checkpoint/messages.py`
-whether stored messages need a `MESSAGES_SNAPSHOT`   `checkpoint/messages.py`, rules 3 and 4
-what a snapshot makes the client drop                `snapshots.py`, and `client/snapshots.py`
+whether the client already has a stored message      `checkpoint/reconcile.py`
+whether stored messages need a `MESSAGES_SNAPSHOT`   `checkpoint/reconcile.py`, rules 3 and 4
+what a snapshot makes the client drop                `snapshots.py`, and `client/snapshot_rules.py`
 which older values are deferred or ignored           `checkpoint/values.py`, rules 1 to 4
 when text that nobody saved is removed               `checkpoint/values.py`, rules 5 to 7; without a `values`
                                                      part, `checkpoint/superstep.py`
-which messages stay displayed at an interrupt        `checkpoint/values.py`, rule 5; `checkpoint/waiting.py`
+which messages stay displayed at an interrupt        `checkpoint/values.py`, rule 5; `checkpoint/waiting_subgraphs.py`
 how state is predicted from arguments                `messages/predicted_state.py`
 what begins a step, and what ends it                 `run/steps.py`
 what a late joiner is missing                        `client/catch_up.py`; messages:
                                                      `client/missing_messages.py`; open items:
                                                      `client/open_items.py`
 what a page that is loaded again displays            the checkpoint: `convert/conversation.py`
-what such a page also displays while a node waits    `checkpoint/waiting.py` (messages in the checkpoints of
+what such a page also displays while a node waits    `checkpoint/waiting_subgraphs.py` (messages in the checkpoints of
                                                      subgraphs), and `Translator.waiting_messages` (messages that
                                                      no checkpoint contains)
 which tool call an interrupt belongs to              `run/interrupts.py`, rule 4
-how the run ends                                     `procedures.py`, and `run/ending.py`
+how the run ends                                     `procedures.py`, and `run/terminal.py`
 why the same parts give the same bytes               `jsonable/to_json.py`, and `wire/ids.py`
 ===================================================  ==============================================================
 
@@ -73,7 +73,7 @@ Where to add new code
 ===================================================  ==============================================================
 an event type                                        `wire/events.py` first; "Add an event type" in
                                                      CONTRIBUTING.md has the list, and a test enforces it
-a provider, or a content block                       `content/reader.py`, and `content/reasoning.py` for
+a provider, or a content block                       `content/read_blocks.py`, and `content/reasoning.py` for
                                                      reasoning. Blocks of unknown types are dropped with a reason
 a stream protocol, or a shape of parts               `parts/reader.py`
 ===================================================  ==============================================================
@@ -94,8 +94,8 @@ from .options import PROTOCOL_VERSION, Options
 from .parts.part import IGNORED_MODES, Namespace, Part
 from .parts.reader import PartReader, Source, message_payload, part_of
 from .procedures import Procedures
-from .run.ending import counted
 from .run.error_detail import NEUTRAL
+from .run.terminal import counted
 from .wire import events
 from .wire.events import Event
 from .wire.frame_limit import framed

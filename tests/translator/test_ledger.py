@@ -153,7 +153,7 @@ def test_whose_message_had_an_id_that_a_snapshot_dropped_is_known_to_the_end_of_
     ledger.superstep_ended()
     found = [ledger.opener(item, "otherwise") for item in ("message", "changed", "other")]
     assert found == ["task:1", "otherwise", "otherwise"]
-    call_ids = [ledger.tool_calls.emit(item, "m", SUBAGENT) for item in ("call", "a", "b")]
+    call_ids = [ledger.call_ids.emit(item, "m", SUBAGENT) for item in ("call", "a", "b")]
     assert call_ids == ["call", "a", "m-b"]
 
 

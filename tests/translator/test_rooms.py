@@ -18,7 +18,7 @@ LAYERS = (
     ("content",),
     ("convert",),
     ("client",),
-    ("calls", "tool_tasks"),
+    ("call_ids", "tool_tasks"),
     ("ledger",),
     ("snapshots",),
     ("messages", "run", "checkpoint"),

@@ -1,5 +1,5 @@
 """Emits the graph's state as `STATE_SNAPSHOT` and `STATE_DELTA`. Messages are not part of the state (see
-`messages.py`).
+`reconcile.py`).
 
 Rules:
 

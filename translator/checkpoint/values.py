@@ -50,9 +50,9 @@ from ..options import Options
 from ..parts.channels import UnreadableChannel, channels, without_interrupts
 from ..parts.message import fields_of
 from ..wire.events import Event
-from .messages import Messages
+from .reconcile import StoredMessages
 from .state import State
-from .waiting import SubgraphMessages
+from .waiting_subgraphs import SubgraphMessages
 
 _NONE: Any = object()
 
@@ -82,10 +82,12 @@ class RootValues:
     """Emits the values of the root graph, following the rules of this module.
 
     The generators that emit values return a `SuperstepEnd` if the values end a superstep, and None otherwise.
-    `waiting`: the messages of the subgraphs in which the run is waiting (`waiting.py`).
+    `waiting`: the messages of the subgraphs in which the run is waiting (`waiting_subgraphs.py`).
     """
 
-    def __init__(self, messages: Messages, state: State, ledger: Ledger, options: Options, losses: Losses) -> None:
+    def __init__(
+        self, messages: StoredMessages, state: State, ledger: Ledger, options: Options, losses: Losses
+    ) -> None:
         self._messages = messages
         self._state = state
         self._ledger = ledger

@@ -34,7 +34,7 @@ from .chunks import OpenByChunks, expand
 from .message_store import MessageStore
 from .open_items import OpenItems
 from .reducer import REDUCES
-from .snapshots import complete_activity_types
+from .snapshot_rules import complete_activity_types
 
 
 class ClientContents:

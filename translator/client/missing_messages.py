@@ -50,7 +50,7 @@ from .contents import ClientContents
 from .message_store import MessageStore
 from .open_items import OpenItems, is_stored, owners, without_open
 from .reducer import REDUCES
-from .snapshots import ordered_snapshots, staying, with_activity_types
+from .snapshot_rules import ordered_snapshots, staying, with_activity_types
 
 _FEW = 16  # up to this number of messages, events are used: a snapshot makes the client render the whole page
 _MESSAGE = 1_000  # the estimated cost of a message's events in addition to the size of its JSON, in bytes

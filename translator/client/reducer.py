@@ -32,7 +32,7 @@ from typing import Any
 from ..wire.events import Event
 from .apply_patch import RefusedError, apply_patch
 from .message_store import MessageStore, StoredMessage
-from .snapshots import staying
+from .snapshot_rules import staying
 
 # --- text and reasoning -----------------------------------------------------------------------------------------------
 

@@ -1,11 +1,10 @@
 """Defines the types of content blocks. The content of a message is read into blocks of these types, whatever provider
 it comes from.
 
-LangChain and the providers call the parts of a message's content *content blocks*. `reader.py` converts these parts to
-the types in this module. It also converts content that adapters keep in other fields. Together, the chunks of one model
-call give the same texts, tool calls, reasoning, media and citations as the complete message, but in more and smaller
-blocks.
-"""
+LangChain and the providers call the parts of a message's content *content blocks*. `read_blocks.py` converts these
+parts to the types in this module. It also converts content that adapters keep in other fields. Together, the chunks of
+one model call give the same texts, tool calls, reasoning, media and citations as the complete message, but in more and
+smaller blocks."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..content.blocks import ToolCallBlock
-from ..content.reader import read_content
+from ..content.read_blocks import read_content
 from ..jsonable.to_json import to_json
 from ..options import Options
 from ..parts.channels import channels

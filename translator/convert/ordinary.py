@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ..content.reader import finish_reason_in, has_content
+from ..content.read_blocks import finish_reason_in, has_content
 from ..content.server_tools import json_text
 from ..options import Options
 from ..wire.events import Event

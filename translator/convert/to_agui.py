@@ -55,7 +55,7 @@ from ..content.blocks import (
     Unknown,
 )
 from ..content.media import part_of
-from ..content.reader import Report, finish_reason, kind_of_block, log_unreadable, read_content, text_of
+from ..content.read_blocks import Report, finish_reason, kind_of_block, log_unreadable, read_content, text_of
 from ..content.reasoning import ReasoningBlocks
 from ..content.server_tools import result_text
 from ..jsonable.to_json import to_json

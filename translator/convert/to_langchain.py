@@ -28,7 +28,7 @@ from pydantic import BaseModel
 
 from ..content.blocks import Text, ToolCallBlock
 from ..content.media import block_of
-from ..content.reader import CALL_SIGNATURES, read_content
+from ..content.read_blocks import CALL_SIGNATURES, read_content
 from ..parts.message import as_name
 from ..wire import ids
 from .to_agui import AG_UI_MESSAGE, METADATA_KEY, ORIGINAL_FIELDS

@@ -48,8 +48,8 @@ from ..ledger import Ledger, Record
 from ..owner import Owner
 from ..parts.part import Namespace, task_path
 from ..wire.events import Event
-from .reasoning import ReasoningEvents
-from .tool_calls import ToolCalls
+from .reasoning_events import ReasoningEvents
+from .tool_calls import StreamedCalls
 
 _BEGIN: Final = frozenset({"TEXT_MESSAGE_START", "REASONING_MESSAGE_START", "TOOL_CALL_START", "ACTIVITY_SNAPSHOT"})
 """The events that begin a message or a tool call. The metadata of such an event becomes the metadata of the message or
@@ -112,7 +112,7 @@ class ModelCall:
         """The pieces of text that have not been emitted although the model call is visible."""
         self.reasoning: ReasoningEvents | None = None
         """None until a chunk contains reasoning."""
-        self.tool_calls = ToolCalls()
+        self.tool_calls = StreamedCalls()
         self.citations: list[Any] = []
         self.media = 0
         """The number of media blocks so far."""

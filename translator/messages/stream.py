@@ -1,7 +1,8 @@
 """Decides which messages of the `messages` mode are emitted while they are streaming, and from which chunk onwards.
 
-`blocks.py` makes the events for a content block, `model_calls.py` finds the model call that a chunk belongs to, and
-`visibility.py` decides what is visible. `checkpoint/messages.py` compares the emitted messages with the checkpoint.
+`block_events.py` makes the events for a content block, `model_calls.py` finds the model call that a chunk belongs to,
+and `visibility.py` decides what is visible. `checkpoint/reconcile.py` compares the emitted messages with the
+checkpoint.
 
 Rules:
 
@@ -19,7 +20,7 @@ Rules:
    message by its id (`@ag-ui/client` when it merges a snapshot, CopilotKit in its React keys). A node can avoid this by
    keeping the id of the streamed message.
 3. A tool result is emitted when it arrives, with the id under which it is stored. A result is not emitted if the client
-   already has it, or if the client could not tell which tool call it answers (`calls.py`). It is also not emitted if
+   already has it, or if the client could not tell which tool call it answers (`call_ids.py`). It is also not emitted if
    its tool call was made in this run and the client does not know the tool call. In that case, the tool call was hidden
    or removed, and the checkpoint has to add both, because a client displays a result only together with its tool call.
    Results inside a tool or a hidden subagent are not emitted either, and neither are results that the options
@@ -41,8 +42,8 @@ Rules:
    ends, even if the node that made it has already returned
    (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_messages.py). If the messages
    of that superstep have been compared with the stored ones, no later chunk is emitted: `on_superstep_end` suppresses
-   the record of the message, and `blocks.py` emits nothing for a suppressed record. If a chunk arrives after the model
-   call with its id has ended, it begins another message, because some models reuse ids.
+   the record of the message, and `block_events.py` emits nothing for a suppressed record. If a chunk arrives after the
+   model call with its id has ended, it begins another message, because some models reuse ids.
 7. The result of a function (`@entrypoint`) may contain messages from earlier runs, because the function receives them
    as `previous` (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/func/__init__.py). The
    stream contains no values before this result. So if the client's messages are unknown, a message in the result is
@@ -65,8 +66,9 @@ These questions are asked about each chunk, in this order. The first one that ru
 6. For each content block: does the metadata of the model call or an option hide this kind of content, or is it held
    back (`visibility.py`, rules 4 to 6)?
 7. If nothing of the message has been emitted yet: may the message have its id? Another agent's message may have the
-   same id, or the client may have a message with that id that no snapshot can remove (`blocks.py`, rules 2 and 3).
-8. If the block begins a tool call: is the tool call's id free (`calls.py`)?
+   same id, or the client may have a message with that id that no snapshot can remove (`block_events.py`, rules 2 and
+   3).
+8. If the block begins a tool call: is the tool call's id free (`call_ids.py`)?
 """
 
 from __future__ import annotations
@@ -79,7 +81,7 @@ from langchain_core.messages import AIMessageChunk
 from ..client.reducer import append_arguments
 from ..client.view import ClientView
 from ..content.blocks import ToolCallBlock
-from ..content.reader import arguments_delta, finish_reason, read_content, text_delta
+from ..content.read_blocks import arguments_delta, finish_reason, read_content, text_delta
 from ..convert.to_agui import kind_and_role, to_agui
 from ..convert.to_events import as_events
 from ..jsonable.json_prefix import JsonPrefix
@@ -94,7 +96,7 @@ from ..parts.part import Namespace, is_within
 from ..snapshots import Snapshots
 from ..tool_tasks import ToolTasks
 from ..wire.events import Event
-from .blocks import BlockEvents
+from .block_events import BlockEvents
 from .model_calls import ModelCall, ModelCalls, is_hidden, task_of
 from .predicted_state import Predictions
 from .usage import Usage
@@ -197,7 +199,7 @@ class MessageStream:
         tool call was not emitted."""
         fields = fields_of(message)
         return (
-            self._ledger.tool_calls.call_of_result(str(fields.get("tool_call_id")), owner)
+            self._ledger.call_ids.call_of_result(str(fields.get("tool_call_id")), owner)
             if kind_of(fields) == "tool"
             else None
         )
@@ -399,7 +401,7 @@ class MessageStream:
     def _begin(self, ns: Namespace, message_id: str, metadata: Mapping[str, Any], owner: Owner) -> ModelCall:
         decision = self._visibility.decide(ns, metadata, owner.depth)
         outer = decision.parent_tool_call
-        parent = None if outer is None else self._ledger.tool_calls.call_of_result(outer, owner)
+        parent = None if outer is None else self._ledger.call_ids.call_of_result(outer, owner)
         owner = owner if parent is None else owner._replace(in_tool=True)
         model_call = self._model_calls.begin(message_id, metadata, owner, parent)
         model_call.hides_text = model_call.hides_text or decision.hides_text
@@ -455,14 +457,14 @@ class MessageStream:
         emitted."""
         emitted = True
         for item in message.get("toolCalls", ()):
-            call_id = self._ledger.tool_calls.emit(item["id"], model_call.message_id, model_call.record.owner)
+            call_id = self._ledger.call_ids.emit(item["id"], model_call.message_id, model_call.record.owner)
             item["id"], emitted = call_id or item["id"], emitted and call_id is not None
         if not emitted:
             self._losses.drop("message", model_call.message_id, Reason.ID_TAKEN)
         return emitted
 
     def _result(self, ns: Namespace, result: Mapping[str, Any], owner: Owner) -> Iterator[Event]:
-        call_id = self._ledger.tool_calls.call_of_result(result["toolCallId"], owner)
+        call_id = self._ledger.call_ids.call_of_result(result["toolCallId"], owner)
         if owner.is_hidden or self._tools.in_tool(ns, owner.depth) or call_id is None:
             why = Reason.NO_CALL if call_id is None else Reason.IN_TOOL
             self._losses.drop("result", result["id"], Reason.SUBAGENT if owner.is_hidden else why)

@@ -14,8 +14,8 @@ Rules:
 4. A call without an id gets the id `{message id}-call-{n}`. `convert/to_agui.py` gives the stored call the same id.
 5. A call that the client already knows is not emitted again under the same id, because the client would append the new
    arguments to the existing ones
-   (https://github.com/ag-ui-protocol/ag-ui/blob/main/sdks/typescript/packages/client/src/apply/default.ts). `calls.py`
-   decides whether the call is emitted under another id.
+   (https://github.com/ag-ui-protocol/ag-ui/blob/main/sdks/typescript/packages/client/src/apply/default.ts).
+   `call_ids.py` decides whether the call is emitted under another id.
 6. A call that ends without arguments gets the arguments `{}`, because LangChain parses it in the same way
    (`AIMessageChunk` in https://github.com/langchain-ai/langchain/blob/master/libs/core/langchain_core/messages/ai.py).
 7. All calls of a message end when the message ends, because providers interleave the arguments of several calls.
@@ -56,7 +56,7 @@ class ToolCall:
     """Whether the provider runs the tool itself."""
 
 
-class ToolCalls:
+class StreamedCalls:
     """The calls of one message, in the order in which they began."""
 
     __slots__ = ("_slots", "calls")
@@ -129,7 +129,7 @@ def fragment(
     return [events.tool_args(call.emitted_id, args, tag)] if args and is_open else []
 
 
-def ends(calls: ToolCalls, tag: str | None, opened: Container[str]) -> Iterator[Event]:
+def ends(calls: StreamedCalls, tag: str | None, opened: Container[str]) -> Iterator[Event]:
     """Yields the events that end all calls of a message that are still open at the client (rules 6 and 7)."""
     for call in calls.calls:
         if call.is_emitted and call.emitted_id in opened:

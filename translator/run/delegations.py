@@ -17,9 +17,8 @@ Rules:
    call, because the last human message in the input ends with the call's description. This also holds when the subagent
    is resumed. If the input is unknown, the name of the subagent's graph (`lc_agent_name`) identifies the call.
 4. A `Delegation` contains the id by which the client knows the call. There are two cases in which the client does not
-   have the call: the tool is hidden, or the call's id was already taken and no snapshot has followed yet (`calls.py`,
-   rule 2).
-"""
+   have the call: the tool is hidden, or the call's id was already taken and no snapshot has followed yet
+   (`call_ids.py`, rule 2)."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from ..client.view import ClientView
-from ..content.reader import text_of
+from ..content.read_blocks import text_of
 from ..options import Options
 from ..parts.message import fields_of, kind_of
 from ..parts.part import Namespace

@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from ..content.reader import text_of
+from ..content.read_blocks import text_of
 from ..jsonable.to_json import to_text
 from ..options import ErrorDetail
 from ..parts.message import fields_of

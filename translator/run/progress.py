@@ -100,7 +100,7 @@ class ToolProgress:
 
     def on_progress(self, progress: Progress, ns: Namespace, owner: Owner) -> Iterator[Event]:
         """Yields the events for a report about a call that the graph at `ns` made. `owner`: the owner of the call."""
-        call_id = self._ledger.tool_calls.call_of_result(progress.call_id, owner)
+        call_id = self._ledger.call_ids.call_of_result(progress.call_id, owner)
         call = None if call_id is None else self._view.call(call_id)
         if not self._is_on or call_id is None or call is None:
             return

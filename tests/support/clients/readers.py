@@ -23,7 +23,7 @@ STALE = ("shortened", "without its beginning", "turned around", "with a lost mes
 """What a client that has missed something holds. The translator is told so."""
 ADDING = {"functional_messages"}
 """Fixtures that are functions whose value has messages. The value is what one call gave, not the conversation
-(`translator/checkpoint/messages.py`, rule 8): behind what a client is known to hold it must have the value's messages.
+(`translator/checkpoint/reconcile.py`, rule 8): behind what a client is known to hold it must have the value's messages.
 Of a client of which nothing is known it is the value alone: only a snapshot brings the question, which comes after its
 answer, in order."""
 

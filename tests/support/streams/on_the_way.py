@@ -18,7 +18,7 @@ from langgraph_agui.connect.testing.checks import Items, displayed, is_same_text
 from langgraph_agui.connect.testing.expected import Wire, expected
 from langgraph_agui.translator import ClientView, Options, PartReader
 from langgraph_agui.translator.content.blocks import Reasoning, Text
-from langgraph_agui.translator.content.reader import read_content
+from langgraph_agui.translator.content.read_blocks import read_content
 from langgraph_agui.translator.parts.channels import channels
 from langgraph_agui.translator.parts.message import fields_of
 from langgraph_agui.translator.parts.part import Namespace, Part, is_within, task_path

@@ -18,7 +18,7 @@ from langgraph_agui.translator.content.blocks import (
     Text,
     ToolCallBlock,
 )
-from langgraph_agui.translator.content.reader import finish_reason, read_content, text_delta, text_of
+from langgraph_agui.translator.content.read_blocks import finish_reason, read_content, text_delta, text_of
 from langgraph_agui.translator.convert.to_agui import to_agui
 from langgraph_agui.translator.options import Options
 from langgraph_agui.translator.parts.message import fields_of, kind_of

@@ -20,7 +20,13 @@ from langgraph_agui.translator.content.blocks import (
     ToolCallBlock,
     Unknown,
 )
-from langgraph_agui.translator.content.reader import CALL_SIGNATURES, finish_reason, read_content, text_delta, text_of
+from langgraph_agui.translator.content.read_blocks import (
+    CALL_SIGNATURES,
+    finish_reason,
+    read_content,
+    text_delta,
+    text_of,
+)
 from langgraph_agui.translator.content.reasoning import ReasoningBlocks
 from langgraph_agui.translator.parts.message import fields_of
 

@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.connect.testing.expected import comparable
 from langgraph_agui.translator.content.blocks import Text, ToolCallBlock
-from langgraph_agui.translator.content.reader import arguments_delta, finish_reason, read_content, text_delta
+from langgraph_agui.translator.content.read_blocks import arguments_delta, finish_reason, read_content, text_delta
 from langgraph_agui.translator.convert.to_agui import to_agui, to_agui_messages
 from langgraph_agui.translator.convert.to_langchain import to_langchain_messages
 from langgraph_agui.translator.options import Options

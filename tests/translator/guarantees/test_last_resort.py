@@ -11,24 +11,24 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 from langgraph_agui.translator import Cancelled, ClientView, Failed, Finished, Lost, Options, translator
-from langgraph_agui.translator.calls import Calls
+from langgraph_agui.translator.call_ids import CallIds
 from langgraph_agui.translator.checkpoint.message_cache import MessageCache
-from langgraph_agui.translator.checkpoint.messages import Messages
+from langgraph_agui.translator.checkpoint.reconcile import StoredMessages
 from langgraph_agui.translator.checkpoint.state import State
 from langgraph_agui.translator.checkpoint.values import RootValues
-from langgraph_agui.translator.checkpoint.waiting import Waiting
+from langgraph_agui.translator.checkpoint.waiting_subgraphs import WaitingSubgraphs
 from langgraph_agui.translator.client.contents import ClientContents
 from langgraph_agui.translator.client.message_store import MessageStore, StoredCall, StoredMessage
 from langgraph_agui.translator.client.open_items import OpenItems
 from langgraph_agui.translator.client.reducer import REDUCES
 from langgraph_agui.translator.endings import Ending
 from langgraph_agui.translator.ledger import Ledger
-from langgraph_agui.translator.messages.blocks import BlockEvents
+from langgraph_agui.translator.messages.block_events import BlockEvents
 from langgraph_agui.translator.messages.model_calls import ModelCalls
 from langgraph_agui.translator.messages.predicted_state import Predictions
-from langgraph_agui.translator.messages.reasoning import ReasoningEvents
+from langgraph_agui.translator.messages.reasoning_events import ReasoningEvents
 from langgraph_agui.translator.messages.stream import MessageStream
-from langgraph_agui.translator.messages.tool_calls import ToolCalls
+from langgraph_agui.translator.messages.tool_calls import StreamedCalls
 from langgraph_agui.translator.messages.usage import Usage
 from langgraph_agui.translator.messages.visibility import VisibilityRules
 from langgraph_agui.translator.parts.platform_messages import AccumulatedMessages
@@ -197,17 +197,29 @@ class Faulty:
 
 KINDS: list[type] = [
     *(ClientContents, MessageStore, OpenItems, StoredMessage, StoredCall, Delegations, ToolProgress),
-    *(Messages, State, Steps, Subagents, VisibilityRules, Usage, Interrupts, RootValues, Predictions, Calls, Ledger),
+    *(
+        StoredMessages,
+        State,
+        Steps,
+        Subagents,
+        VisibilityRules,
+        Usage,
+        Interrupts,
+        RootValues,
+        Predictions,
+        CallIds,
+        Ledger,
+    ),
     *(
         ReasoningEvents,
-        ToolCalls,
+        StreamedCalls,
         ModelCalls,
         BlockEvents,
         MessageStream,
         MessageCache,
         Snapshots,
         ToolTasks,
-        Waiting,
+        WaitingSubgraphs,
         AccumulatedMessages,
         Envelopes,
     ),

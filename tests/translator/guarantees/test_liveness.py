@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from langgraph_agui.translator import PartReader
 from langgraph_agui.translator.content.blocks import Reasoning, Text, ToolCallBlock
-from langgraph_agui.translator.content.reader import read_content
+from langgraph_agui.translator.content.read_blocks import read_content
 from langgraph_agui.translator.parts.message import fields_of
 from langgraph_agui.translator.parts.part import Namespace, Part
 

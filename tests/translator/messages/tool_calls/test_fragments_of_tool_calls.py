@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 from langgraph_agui.translator.content.blocks import ToolCallBlock
-from langgraph_agui.translator.messages.tool_calls import ToolCalls, fragment
+from langgraph_agui.translator.messages.tool_calls import StreamedCalls, fragment
 
 
 def piece(
@@ -30,14 +30,14 @@ def piece(
 def test_a_fragment_belongs_to_the_call_at_its_index_or_of_its_id(
     fragments: Sequence[ToolCallBlock], expected: list[tuple[str, str | None]]
 ) -> None:
-    calls = ToolCalls()
+    calls = StreamedCalls()
     for each in fragments:
         calls.find(each, "m")
     assert list(zip(calls.ids, [call.name for call in calls.calls], strict=True)) == expected
 
 
 def test_an_id_that_comes_after_the_start_changes_nothing() -> None:
-    calls = ToolCalls()
+    calls = StreamedCalls()
     call = calls.find(piece(0, None, "n"), "m")
     fragment(call, "", "m", None, lambda _: True, ())
     assert calls.find(piece(0, "late", None), "m") is call
@@ -45,7 +45,7 @@ def test_an_id_that_comes_after_the_start_changes_nothing() -> None:
 
 
 def test_a_result_answers_a_call_the_provider_runs() -> None:
-    calls = ToolCalls()
+    calls = StreamedCalls()
     first = calls.find(piece(0, "a", "n", server=True), "m")
     latest = calls.find(piece(1, "b", "n", server=True), "m")
     calls.find(piece(0, "c", "n"), "m")
@@ -53,7 +53,7 @@ def test_a_result_answers_a_call_the_provider_runs() -> None:
 
 
 def test_a_fragment_without_arguments_sends_nothing() -> None:
-    call = ToolCalls().find(piece(0, "a", "n"), "m")
+    call = StreamedCalls().find(piece(0, "a", "n"), "m")
     kinds = [
         [event["type"] for event in fragment(call, args, "m", None, lambda _: True, {"a"})]
         for args in ("", "", "{", "}")
@@ -62,6 +62,6 @@ def test_a_fragment_without_arguments_sends_nothing() -> None:
 
 
 def test_the_ids_of_calls_are_those_of_the_stored_message() -> None:
-    calls = ToolCalls()
+    calls = StreamedCalls()
     calls.find(piece(0, "a", "n"), "m").emitted_id = "m-a"
     assert calls.ids == ["a"]

@@ -66,7 +66,7 @@ _SAID: Final = ("assistant", "tool", "reasoning")
 """The roles of messages that a run produces."""
 
 
-class Messages:
+class StoredMessages:
     """Makes the client's messages equal to the stored messages of the root graph."""
 
     def __init__(

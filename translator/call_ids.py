@@ -1,4 +1,4 @@
-"""Chooses the ids under which tool calls are emitted, and finds the call that a result answers: `Calls`. This module
+"""Chooses the ids under which tool calls are emitted, and finds the call that a result answers: `CallIds`. This module
 emits no events. In this module, "call" means a tool call.
 
 A client identifies a call only by its id, even across messages
@@ -29,7 +29,7 @@ from .owner import Owner
 from .wire.ids import repeated_call_id
 
 
-class Calls:
+class CallIds:
     """The tool calls of one run, and the ids under which the client knows them."""
 
     def __init__(self, view: ClientView) -> None:

@@ -1,5 +1,5 @@
-"""Collects the messages of subgraphs that are waiting at an interrupt: `Waiting`. The client keeps these messages
-although the root graph does not contain them yet. This module emits no events.
+"""Collects the messages of subgraphs that are waiting at an interrupt: `WaitingSubgraphs`. The client keeps these
+messages although the root graph does not contain them yet. This module emits no events.
 
 The root graph's checkpoint contains the messages of a subgraph only after the subgraph has ended. While the subgraph is
 waiting at an interrupt, only its own checkpoint contains them. Their ids stay the same when the subgraph continues.
@@ -61,7 +61,7 @@ class SubgraphMessages(NamedTuple):
     """Whether an interrupt or a breakpoint is pending (rule 4)."""
 
 
-class Waiting:
+class WaitingSubgraphs:
     """Tracks the subgraphs of one run and their messages."""
 
     def __init__(self, view: ClientView, options: Options, losses: Losses) -> None:

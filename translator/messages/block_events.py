@@ -41,7 +41,7 @@ from ..wire.events import Event
 from . import tool_calls
 from .model_calls import ModelCall, is_hidden
 from .predicted_state import Predictions
-from .reasoning import ReasoningEvents
+from .reasoning_events import ReasoningEvents
 from .tool_calls import ToolCall
 
 
@@ -232,7 +232,7 @@ class BlockEvents:
         elif why is None and tool_call.name in self._options.hidden_tools:
             why = Reason.OPTION
         elif why is None:
-            emitted_id = self._ledger.tool_calls.emit(
+            emitted_id = self._ledger.call_ids.emit(
                 tool_call.emitted_id, model_call.message_id, model_call.record.owner
             )
             if emitted_id is not None:
