@@ -6,8 +6,8 @@ how a run ended, for `translate`. See each for its rules.
 
 `api` validates the arguments, `backend` finds out where the runs are, and the rooms do the work: `local` (graphs of
 this process), `platform` (LangGraph servers); for both `inputs` plans which run an input asks for, `submission` does
-what the plan says, and `events` brings what is emitted to readers. `serve` puts them behind HTTP, `cli` on the command line;
-`testing` is for tests of your own graphs.
+what the plan says, and `events` brings what is emitted to readers. `serve` puts them behind HTTP, `cli` on the command
+line; `testing` is for tests of your own graphs.
 
 Where it is decided
 
