@@ -12,6 +12,7 @@ from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from psycopg import AsyncConnection, AsyncCursor, Error
 from psycopg.rows import TupleRow, tuple_row
 
+from ..encryption import cipher_of
 from .row import to_json
 from .sql_table import SqlTable
 
@@ -25,6 +26,7 @@ class PostgresTable(SqlTable):
     errors = Error
 
     def __init__(self, saver: AsyncPostgresSaver) -> None:
+        super().__init__(cipher_of(saver))
         self._saver = proxy(saver)  # the checkpointer keeps its index alive, not the other way round
 
     async def token(self) -> Any:

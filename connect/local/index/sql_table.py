@@ -10,9 +10,13 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
+from base64 import b64decode, b64encode
 from collections.abc import Collection, Sequence
 from typing import Any, ClassVar, Final
 
+from langgraph.checkpoint.serde.base import CipherProtocol
+
+from ..encryption import SealedError, seal, unseal
 from .row import First, Head, IndexRow, Reader, comparable, to_json
 from .table import Selection
 
@@ -41,6 +45,9 @@ class SqlTable(ABC):
     """The checkpointer's table of writes."""
     tables: ClassVar[str]
     """The query for how many tables have a name; its one value is that name."""
+
+    def __init__(self, cipher: CipherProtocol | None) -> None:
+        self._cipher = cipher
 
     @abstractmethod
     async def token(self) -> Any:
@@ -136,7 +143,7 @@ class SqlTable(ABC):
             f"ORDER BY r.checkpoint_id DESC LIMIT ?",
             (*placed, wanted.limit),
         )
-        return [(_row(columns), _head(columns[8:])) for columns in rows]
+        return [(self._row(columns), _head(columns[8:])) for columns in rows]
 
     async def row(self, agent: str, thread_id: str) -> tuple[IndexRow | None, Head | None]:
         """See `ThreadTable`."""
@@ -145,7 +152,7 @@ class SqlTable(ABC):
             f"LEFT JOIN {_TABLE} r ON r.thread_id = t.id AND r.agent = ?",
             (thread_id, agent),
         )
-        return None if columns[0] is None else _row(columns), _head(columns[8:])
+        return None if columns[0] is None else self._row(columns), _head(columns[8:])
 
     async def count(self, agent: str) -> int:
         """See `ThreadTable`."""
@@ -165,7 +172,7 @@ class SqlTable(ABC):
             row.head.writes,
             row.status,
             row.owner or _NO_OWNER,
-            *(to_json(value) for value in (row.access, row.metadata, shown)),
+            *(to_json(value) for value in (row.access, row.metadata, self._sealed(shown))),
         )
         if old is None:
             statement = (
@@ -225,6 +232,40 @@ class SqlTable(ABC):
         )
         return f"{self._newest(thread)}, {self._writes(thread, self._newest(thread))}, {first}"
 
+    def _row(self, columns: Sequence[Any]) -> IndexRow:
+        thread_id, checkpoint_id, writes, status, *texts, edition = columns[:8]
+        access, metadata, shown = (json.loads(value) if isinstance(value, str) else value for value in texts)
+        shown = self._unsealed(shown)
+        first_id, created_at, opening, left = shown["first"]
+        return IndexRow(
+            thread_id=thread_id,
+            head=Head(checkpoint_id, writes, first_id),
+            first=First(id=first_id, created_at=created_at, opening=opening, metadata=left),
+            access=access,
+            status=status,
+            updated_at=shown["updated_at"],
+            opening=shown["opening"],
+            metadata=metadata,
+            edition=edition,
+        )
+
+    def _sealed(self, shown: dict[str, Any]) -> dict[str, Any]:
+        """What a row shows, encrypted if the checkpointer encrypts: it has words of the conversation."""
+        if self._cipher is None:
+            return shown
+        return {"sealed": b64encode(seal(to_json(shown).encode(), self._cipher)).decode()}
+
+    def _unsealed(self, shown: dict[str, Any]) -> dict[str, Any]:
+        """What `_sealed` returned, in the clear. A row that cannot be decrypted is shown without these words."""
+        sealed = shown.get("sealed")
+        if sealed is None:
+            return shown
+        try:
+            unsealed: dict[str, Any] = json.loads(unseal(b64decode(sealed), self._cipher))
+        except SealedError:
+            return {"updated_at": None, "opening": None, "first": [None, None, None, {}]}
+        return unsealed
+
 
 def _marks(values: Collection[Any]) -> str:
     return ", ".join("?" * len(values))
@@ -233,20 +274,3 @@ def _marks(values: Collection[Any]) -> str:
 def _head(columns: Sequence[Any]) -> Head | None:
     checkpoint_id, writes, first_id = columns
     return None if checkpoint_id is None else Head(checkpoint_id, writes, first_id)
-
-
-def _row(columns: Sequence[Any]) -> IndexRow:
-    thread_id, checkpoint_id, writes, status, *texts, edition = columns[:8]
-    access, metadata, shown = (json.loads(value) if isinstance(value, str) else value for value in texts)
-    first_id, created_at, opening, left = shown["first"]
-    return IndexRow(
-        thread_id=thread_id,
-        head=Head(checkpoint_id, writes, first_id),
-        first=First(id=first_id, created_at=created_at, opening=opening, metadata=left),
-        access=access,
-        status=status,
-        updated_at=shown["updated_at"],
-        opening=shown["opening"],
-        metadata=metadata,
-        edition=edition,
-    )

@@ -10,6 +10,7 @@ from weakref import proxy
 
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
+from ..encryption import cipher_of
 from .sql_table import SqlTable
 
 
@@ -22,6 +23,7 @@ class SqliteTable(SqlTable):
     errors = DatabaseError
 
     def __init__(self, saver: AsyncSqliteSaver) -> None:
+        super().__init__(cipher_of(saver))
         self._saver = proxy(saver)  # the checkpointer keeps its index alive, not the other way round
         self._writing: set[asyncio.Future[int]] = set()
 

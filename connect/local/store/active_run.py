@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Literal, Protocol
 
+from langgraph.checkpoint.serde.base import CipherProtocol
+
 from ....translator import Ending
 from ...access import Metadata
 from ...events.encoded import Batch
@@ -25,10 +27,13 @@ class ThreadKey:
 
     - `namespace`: where its checkpoints are; threads of one checkpointer have the same, whichever agent uses them.
     - `thread_id`: its id there.
+    - `cipher`: what encrypts the thread outside of this process; None if its checkpoints are not encrypted either. It
+      does not identify the thread.
     """
 
     namespace: str
     thread_id: str
+    cipher: CipherProtocol | None = field(default=None, compare=False, repr=False)
 
 
 class ActiveRun(Protocol):

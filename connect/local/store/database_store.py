@@ -27,6 +27,7 @@ from langgraph.pregel import Pregel
 
 from ...errors import RunConflictError, StoreUnavailableError
 from ..checkpointers import has_checkpointer
+from ..encryption import cipher_of
 from .active_run import ActiveRun, LastRun, OwnedRun, ThreadKey
 from .appends import Appends
 from .background import Background
@@ -123,7 +124,7 @@ class DatabaseRunStore(ABC):
                 f"{type(self).__name__}: expected the name of an agent (Local(graph, agent=...)), got none"
             )
         if has_checkpointer(graph):
-            return ThreadKey(self._namespace, thread_id)
+            return ThreadKey(self._namespace, thread_id, cipher_of(graph.checkpointer))
         return ThreadKey(f"{self._namespace}:{quoted(agent)}", thread_id)
 
     async def claim(self, thread: ThreadKey, run: OwnedRun, revision: int | None = None) -> int:

@@ -255,13 +255,13 @@ class FollowedRun:
 
     def _begin_anew(self, entry: Entry) -> None:
         self._view = ClientView(version=PROTOCOL_VERSION)
-        for event, _ in entry.events:
+        for event, _ in entry.events(self._thread.cipher):
             self._view.apply(event)
         self._events.restart(self._view, entry.at)
         self._has_view.set()
 
     def _publish(self, entry: Entry) -> None:
-        found = entry.events
+        found = entry.events(self._thread.cipher)
         first = entry.at - len(found) + 1
         batch = [EncodedEvent(event, self.number, at, frame) for at, (event, frame) in enumerate(found, first)]
         for encoded in batch:

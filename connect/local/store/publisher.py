@@ -41,6 +41,7 @@ from ...errors import StoreUnavailableError
 from ...events.encoded import Batch, EncodedEvent
 from ...events.readers import Reader
 from ...run_outcome import UNFINISHED
+from ..encryption import seal
 from .active_run import LastRun, OwnedRun
 from .appends import Appends
 from .background import PAUSES
@@ -253,7 +254,7 @@ class Publisher:
 
     def _entry(self, kind: str, batch: Batch) -> Entry:
         frames = b"".join(event.frame(PROTOCOL_VERSION) for event in batch)
-        return Entry(self.number, self._number + 1, kind, _at(self._reader), frames)
+        return Entry(self.number, self._number + 1, kind, _at(self._reader), seal(frames, self._own.thread.cipher))
 
     async def _append(self, entry: Entry | None) -> None:
         """Appends an entry, and acts on the answer; None only renews the lease."""

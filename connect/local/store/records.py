@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -14,9 +15,13 @@ from typing import Any, Final
 from urllib.parse import quote
 
 import orjson
+from langgraph.checkpoint.serde.base import CipherProtocol
 
 from ....translator import Cancelled, Ending, Failed, Finished
+from ..encryption import SealedError, seal, unseal
 from .active_run import LastRun
+
+_log = logging.getLogger(__name__)
 
 FORMAT: Final = 1
 """The format of logs and of how runs ended. It rises with what an earlier version cannot read; the claim of a run has
@@ -80,7 +85,7 @@ class Entry:
     - `kind`: `SNAPSHOT` (the events bring a client that has nothing to where the run is), `MORE` (the next events), or
       one of `OUTCOMES` (the last ones).
     - `at`: how many events of the run there are up to it, as in `Offset.event`.
-    - `frames`: the events as SSE frames, one after the other.
+    - `frames`: the events as SSE frames, one after the other; encrypted if the thread has a cipher.
     """
 
     fence: int
@@ -89,10 +94,9 @@ class Entry:
     at: int
     frames: bytes
 
-    @property
-    def events(self) -> list[tuple[dict[str, Any], bytes]]:
-        """The events, each with its frame."""
-        parts = self.frames.split(b"\n\n")[:-1]
+    def events(self, cipher: CipherProtocol | None) -> list[tuple[dict[str, Any], bytes]]:
+        """Returns the events, each with its frame. Raises `SealedError` as `unseal`."""
+        parts = unseal(self.frames, cipher).split(b"\n\n")[:-1]
         return [(orjson.loads(part[len(b"data: ") :]), part + b"\n\n") for part in parts]
 
 
@@ -108,11 +112,11 @@ class RunEnd:
         """The end of a run with this claim."""
         return cls(last) if last.run is None else cls(replace(last, run=None), claim)
 
-    def to_json(self) -> bytes:
-        """As it is stored."""
+    def to_json(self, cipher: CipherProtocol | None) -> bytes:
+        """Returns the JSON that is stored, encrypted if there is a cipher: it has messages and texts of errors."""
         last, ending = self.last, self.last.ending
         error = {"error": ending.error} if isinstance(ending, Failed) else {}
-        return orjson.dumps(
+        stored = orjson.dumps(
             {
                 "format": FORMAT,
                 "run": last.run_id,
@@ -126,11 +130,17 @@ class RunEnd:
                 "claim": None if self.claim is None else self.claim.to_json().decode(),
             }
         )
+        return seal(stored, cipher)
 
     @classmethod
-    def from_json(cls, stored: bytes) -> RunEnd | None:
-        """What `to_json` has written. None for an unknown format: then only the checkpoint says how the run ended."""
-        fields = orjson.loads(stored)
+    def from_json(cls, stored: bytes, cipher: CipherProtocol | None) -> RunEnd | None:
+        """Reads what `to_json` returned. None for an unknown format, and for what this process cannot decrypt: then
+        only the checkpoint says how the run ended."""
+        try:
+            fields = orjson.loads(unseal(stored, cipher))
+        except SealedError as error:
+            _log.warning("How the last run of a thread ended cannot be read: %s.", error)
+            return None
         if fields.get("format") != FORMAT:
             return None
         name = fields["ending"]["type"]

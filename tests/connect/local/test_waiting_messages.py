@@ -189,4 +189,4 @@ async def test_prose_is_kept_only_while_its_node_waits(waits: bool) -> None:
 def test_prose_and_the_calls_of_interrupts_are_as_they_were_in_a_shared_store() -> None:
     said_last = ({"id": "m", "role": "assistant", "content": "Let me ask."},)
     last = LastRun("run", datetime.now(UTC), Finished(), True, False, 7, said_last, {"i": "call_1", "j": None})
-    assert RunEnd.from_json(RunEnd(last).to_json()) == RunEnd(last)
+    assert RunEnd.from_json(RunEnd(last).to_json(None), None) == RunEnd(last)

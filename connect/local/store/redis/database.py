@@ -80,7 +80,7 @@ class RedisRunDatabase(RedisLeaseRenewer, RunDatabase):
         given = (half, token, self._lease_ms, _DAY, claim.to_json(), keys.channel, contact or b"", wanted)
         answer, value, last = await self._commands.run(scripts.CLAIM, names, given)
         if answer == b"claimed":
-            return Claimed(int(value), RunEnd.from_json(last) if last else None)
+            return Claimed(int(value), RunEnd.from_json(last, thread.cipher) if last else None)
         if answer == b"busy":
             return Claim.from_json(value)
         if answer == b"doubt":
@@ -113,14 +113,14 @@ class RedisRunDatabase(RedisLeaseRenewer, RunDatabase):
 
     async def release(self, own: Own, last: RunEnd | None) -> bool:
         """See `RunDatabase.release`."""
-        keys, stored = Keys(own.thread), b"" if last is None else last.to_json()
+        keys, stored = Keys(own.thread), b"" if last is None else last.to_json(own.thread.cipher)
         answer = await self._commands.run(scripts.END, (keys.thread,), (*_own(own), stored, keys.channel))
         return bool(answer == b"free")
 
     async def last(self, thread: ThreadKey) -> RunEnd | None:
         """See `RunDatabase.last`."""
         stored = await self._field(thread, "last")
-        return RunEnd.from_json(stored) if stored else None
+        return RunEnd.from_json(stored, thread.cipher) if stored else None
 
     async def forget(self, thread: ThreadKey) -> None:
         """See `RunDatabase.forget`."""

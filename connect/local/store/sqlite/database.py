@@ -59,7 +59,7 @@ class SqliteRunDatabase(SqliteLeaseRenewer, RunDatabase):
         self, thread: ThreadKey, token: str, claim: Claim, contact: bytes | None, revision: int | None = None
     ) -> Claimed | Claim | float | Literal["closed", "changed"]:
         """See `RunDatabase.claim`."""
-        given = (name_of(thread), token, claim, contact, revision, self.process, self.lease)
+        given = (name_of(thread), token, claim, contact, revision, self.process, self.lease, thread.cipher)
         return await self._run(steps.claim, *given)
 
     async def lease_of(self, thread: ThreadKey) -> Lease:
@@ -80,7 +80,7 @@ class SqliteRunDatabase(SqliteLeaseRenewer, RunDatabase):
 
     async def last(self, thread: ThreadKey) -> RunEnd | None:
         """See `RunDatabase.last`."""
-        return await self._run(steps.last, name_of(thread), writes=False)
+        return await self._run(steps.last, name_of(thread), thread.cipher, writes=False)
 
     async def forget(self, thread: ThreadKey) -> None:
         """See `RunDatabase.forget`."""

@@ -8,6 +8,8 @@ import time
 from collections.abc import Sequence
 from typing import Any, Final, Literal
 
+from langgraph.checkpoint.serde.base import CipherProtocol
+
 from ..records import SNAPSHOT, Claim, Entry, RunEnd
 from ..renewals import clock
 from ..run_database import Append, Appended, Claimed, Lease, Log, Own
@@ -106,6 +108,7 @@ def claim(
     revision: int | None,
     process: str,
     lease: float,
+    cipher: CipherProtocol | None,
 ) -> Claimed | Claim | float | Literal["closed", "changed"]:
     """See `RunDatabase.claim`."""
     now = clock()
@@ -114,7 +117,7 @@ def claim(
     query = "SELECT fence, token, claim, ended, last FROM threads WHERE thread = ?"
     known: Any = _one(database, query, thread) or (0, None, None, None, None)
     fence, its_token, its_claim, ended, last = known
-    before = None if last is None else RunEnd.from_json(last)
+    before = None if last is None else RunEnd.from_json(last, cipher)
     if its_token == token:
         return Claimed(fence, before)
     if ended == token:
@@ -192,7 +195,7 @@ def release(database: Database, own: Own, last: RunEnd | None) -> bool:
     database.execute(
         "UPDATE threads SET ended = ?, fence = ?, last = coalesce(?, last), kept = ?, "
         "claim = NULL, token = NULL, until = NULL, status = NULL, is_cancelled = 0 WHERE thread = ?",
-        (own.token, own.fence + 1, None if last is None else last.to_json(), clock() + _DAY, thread),
+        (own.token, own.fence + 1, None if last is None else last.to_json(own.thread.cipher), clock() + _DAY, thread),
     )
     return True
 
@@ -203,10 +206,10 @@ def fence(database: Database, thread: str) -> int:
     return 0 if known is None else int(known[0])
 
 
-def last(database: Database, thread: str) -> RunEnd | None:
+def last(database: Database, thread: str, cipher: CipherProtocol | None) -> RunEnd | None:
     """See `RunDatabase.last`."""
     known = _one(database, "SELECT last FROM threads WHERE thread = ?", thread)
-    return RunEnd.from_json(known[0]) if known and known[0] else None
+    return RunEnd.from_json(known[0], cipher) if known and known[0] else None
 
 
 def forget(database: Database, thread: str) -> None:

@@ -22,7 +22,7 @@ def applied(view: ClientView, kind: str, events: list[Event]) -> ClientView:
     frames = b"".join(map(encode, events))
     entry = entry_of(b"7-1", {b"kind": kind.encode(), b"at": b"%d" % len(events), b"frames": frames})
     assert entry == Entry(7, 1, kind, len(events), frames)
-    for event, frame in entry.events:
+    for event, frame in entry.events(None):
         assert encode(event) == frame
         view.apply(event)
     return view

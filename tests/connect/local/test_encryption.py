@@ -1,0 +1,131 @@
+"""A checkpointer that encrypts: what a server keeps next to the checkpoints is encrypted as well."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import aiosqlite
+import pytest
+from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.types import interrupt
+from langgraph_agui.connect import Local, Runs, connect, threads
+from langgraph_agui.connect.local.encryption import SealedError, seal, unseal
+from langgraph_agui.connect.local.store.database_store import DatabaseRunStore
+from langgraph_agui.connect.local.store.redis import RedisRunStore
+from langgraph_agui.connect.local.store.sqlite import SqliteRunStore
+from langgraph_agui.connect.testing import Pause, ScriptedChatModel, text
+
+from fixtures.graphs.speech import speaker
+from fixtures.scripts import end
+from tests.support.servers.databases.redis_server import RedisServer, running_redis
+from tests.support.streams.paced import Graph, on
+
+SECRETS = (b"artichoke", b"rhubarb", b"parsnip")
+"""What the user, the model and the question say."""
+HELLO = {"messages": [{"role": "user", "content": "artichoke please", "id": "user-1"}]}
+
+
+@pytest.fixture(scope="module")
+def redis() -> Iterator[RedisServer]:
+    with running_redis() as server:
+        yield server
+
+
+class Place:
+    """Two processes that share a run store and the database of a checkpointer."""
+
+    def __init__(self, path: Path, redis: RedisServer | None) -> None:
+        self._path = path
+        self._redis = redis
+
+    async def runs(self, opened: AsyncExitStack) -> Runs:
+        """The runs of one process."""
+        redis, path = self._redis, self._path / "runs.db"
+        store: DatabaseRunStore = SqliteRunStore(path) if redis is None else RedisRunStore(redis.url)
+        opened.push_async_callback(store.aclose)
+        return await opened.enter_async_context(Runs(store))
+
+    async def saver(self, opened: AsyncExitStack, key: bytes | None) -> AsyncSqliteSaver:
+        connection = await opened.enter_async_context(aiosqlite.connect(self._path / "threads.db"))
+        serde = None if key is None else EncryptedSerializer.from_pycryptodome_aes(key=key)
+        return AsyncSqliteSaver(connection, serde=serde)
+
+    async def stored(self) -> bytes:
+        """All bytes that are kept outside of the processes."""
+        files = [file.read_bytes() for file in self._path.iterdir() if file.is_file()]
+        if self._redis is None:
+            return b"".join(files)
+        from redis.asyncio import Redis
+
+        async with Redis.from_url(self._redis.url) as client:
+            dumps = [await client.dump(key) or b"" for key in await client.keys()]
+            logs = [repr(await client.xrange(key)).encode() for key in await client.keys("*:log:*")]
+        return b"".join([*files, *dumps, *logs])
+
+
+@pytest.fixture(params=["sqlite", pytest.param("redis", marks=pytest.mark.services)])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    return Place(tmp_path, request.getfixturevalue("redis") if request.param == "redis" else None)
+
+
+@pytest.fixture
+async def opened() -> AsyncIterator[AsyncExitStack]:
+    async with AsyncExitStack() as stack:
+        yield stack
+
+
+def talking(point: Pause, saver: AsyncSqliteSaver) -> Graph:
+    """A graph whose node says something, waits, and asks: nothing of it is in a checkpoint."""
+    speak = speaker(ScriptedChatModel(turns=[[*text("rhubarb pie")[:1], point, *text("rhubarb pie")[1:], *end()]]))
+
+    async def node(state: MessagesState) -> Any:
+        said = await speak(state)
+        interrupt("parsnip?")
+        return said
+
+    return StateGraph(MessagesState).add_node("talk", node).add_edge(START, "talk").compile(saver)
+
+
+async def test_events_ends_and_titles_are_encrypted_with_the_cipher_of_the_checkpointer(
+    place: Place, opened: AsyncExitStack, caplog: pytest.LogCaptureFixture
+) -> None:
+    key, point = b"0123456789abcdef", Pause()
+    one, other, stranger = [await place.runs(opened) for _ in range(3)]
+    graphs = [talking(point, await place.saver(opened, key)) for _ in range(2)]
+    sources = [Local(graph, agent="chat", runs=runs) for graph, runs in zip(graphs, (one, other), strict=True)]
+    run = await one.start(graphs[0], HELLO, on("t"), agent="chat")
+    await point.reached.wait()
+    reading = asyncio.ensure_future(_read(sources[1]))
+    point.open.set()
+    elsewhere = await reading
+    assert "rhubarb" in elsewhere
+    await run.wait()
+    (listed,) = (await threads(sources[0]).search()).threads
+    assert "artichoke" in str(listed.opening)
+    stored = await place.stored()
+    assert [secret for secret in SECRETS if secret in stored] == []
+    assert b"aes" in stored
+    assert "rhubarb" in await _read(sources[1])  # what waits is only in the store
+
+    caplog.clear()
+    graph = talking(point, await place.saver(opened, b"another-key-1234"))
+    assert await stranger.store.last(stranger.store.key(graph, "chat", "t")) is None
+    assert [record.levelno for record in caplog.records if "cannot be decrypted" in record.message] == [logging.WARNING]
+
+
+async def _read(source: Local) -> str:
+    return "".join([repr(event) async for event in connect(source, "t")])
+
+
+def test_data_that_cannot_be_decrypted_are_refused_and_data_in_the_clear_are_read() -> None:
+    ciphers = [EncryptedSerializer.from_pycryptodome_aes(key=key).cipher for key in (b"0123456789abcdef", 16 * b"x")]
+    sealed = seal(b"data: {}\n\n", ciphers[0])
+    assert unseal(sealed, ciphers[0]) == unseal(b"data: {}\n\n", ciphers[0]) == b"data: {}\n\n"
+    for cipher in (ciphers[1], None):
+        with pytest.raises(SealedError):
+            unseal(sealed, cipher)
