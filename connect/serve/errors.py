@@ -2,8 +2,8 @@
 
     {"error": code, "message": what was expected}
 
-Never here: when something is refused. What the client sent is in no message: answers end up in logs and on screens. Nor
-is a platform's text about an invalid input, which quotes it.
+When something is refused is decided elsewhere. No message quotes what a client sent, because responses are logged and
+shown on screens. For the same reason, a platform's text about an invalid input is not passed on: it quotes the input.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from ..errors import (
     PlatformError,
     QueueFullError,
     RequestError,
+    RunConflictError,
     RunsClosedError,
     StoreUnavailableError,
     UnreadableError,
@@ -55,6 +56,7 @@ _STATUSES = {
 """By the code of what can't be done; all else is 422."""
 _PASSED_ON = (401, 403, 404, 409, 422)
 """What a platform's refusal is answered with as it is; 400 is 422, and all else is 502."""
+_BUSY = "Another run is active on the thread, or has just ended. Retry later."
 _UNREACHABLE = "The platform could not be reached."
 _UNREADABLE = "The thread could not be read. Retry later."
 _NOT_MADE = "The agent's graph could not be made, and the server's log has the reason. Retry later."
@@ -150,6 +152,8 @@ def refusal_of(error: Exception) -> Refusal | None:
             return Refusal(error.status_code, _code(error.status_code), str(error.detail), error.headers)
         case QueueFullError():
             return too_much(error.code, str(error))
+        case RunConflictError():  # its own text names the other run
+            return Refusal(HTTPStatus.CONFLICT, error.code, _BUSY)
         case RequestError():
             return Refusal(_STATUSES.get(error.code, HTTPStatus.UNPROCESSABLE_ENTITY), error.code, str(error))
         case UnreadableError():

@@ -90,7 +90,8 @@ class Endpoint:
     `parse`: the operation that a request asks for; None: the request is for another endpoint of the same method and
     path. Raises `Refusal` for a request that is invalid; it is pure, and may be called in a thread. `path`: as
     Starlette writes paths; `{thread:path}` is a thread's id. `summary`: what it does, in a line. `check`: raises
-    `Refusal` for what is known to be wrong before the body is read. `wire`: makes bytes of a stream, for its reader.
+    `Refusal` for what is known to be wrong before the body is read. It is not known by then which endpoint of a method
+    and path a request is for, so the checks of all of them are made. `wire`: makes bytes of a stream, for its reader.
     `reply`: answers any other result.
     """
 

@@ -6,7 +6,7 @@ What a request passes before its body is read, in this order; each step may refu
 1. its host, and the origin of its page (`app`); in a FastAPI app the route's dependencies
 2. the method, and whether the server is shutting down (`shutdown`)
 3. the user (`users.Users.authenticate`), but for pages
-4. what the endpoint checks: in plain AG-UI whether there is such an agent
+4. the checks of all endpoints with this method and path: in plain AG-UI whether there is such an agent
 5. what its headers say of the body: type and length (`body`); a place among the bodies that are read (`bodies`)
 
 Then the endpoint says which operation it is, and `Service.perform` does it.

@@ -91,6 +91,26 @@ async def test_a_new_protocol_has_the_runs_the_guard_and_the_limits_of_all(monke
         assert (await client.post("/chat/say", json={}, headers={"x-user": ""})).status_code == 401
 
 
+async def test_a_wire_that_raises_ends_its_stream_and_is_in_the_log(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def cannot(*_: object) -> bytes:
+        raise ValueError("no bytes for this")
+
+    monkeypatch.setattr(toy_protocol.NumberedLines, "encode", cannot)
+    monkeypatch.setattr(routes, "PROTOCOLS", (toy_protocol.endpoints, *routes.PROTOCOLS))
+    app = agui_app({"chat": speaking(Pause(), InMemorySaver())})
+    async with served(app) as server, server.client() as client:
+        answer = await client.post("/chat/say", json={"to": "ada-1", "say": "hello"})
+    assert (answer.status_code, answer.content) == (200, b"")
+    lines = [record.getMessage() for record in caplog.records if "stream" in record.getMessage()]
+    assert [line for line in lines if "thread 'ada-1'" not in line] == []
+    assert [line.partition(" (")[0] for line in lines] == [
+        "A stream was ended by an unexpected exception",
+        "The last events of a stream could not be encoded",
+    ]
+
+
 def test_only_an_open_thread_asks_a_backend() -> None:
     """Neither routes, nor editors, nor the public functions use the methods of a backend that take a thread's id."""
     calls, lists = set(), set()

@@ -196,11 +196,20 @@ class _Transmission:
                 _log.exception("A stream was ended by an unexpected exception (%s).", self._label())
                 if before in _ENDS:
                     return
-                body, is_last = self._wire.encode(to_batch([unexpected()])), True
+                body, is_last = self._last_bytes(to_batch([unexpected()])), True
             if body:
                 await self._sink.send(body)
             if is_last or (self._closing.has_begun and self._is_idle()):
                 return
+
+    def _last_bytes(self, batch: Batch) -> bytes:
+        """The bytes of a stream's last events; none if the wire raises, which is logged. The response then ends without
+        these events, and the client finds that its stream is not complete."""
+        try:
+            return self._wire.encode(batch)
+        except Exception:
+            _log.exception("The last events of a stream could not be encoded (%s).", self._label())
+            return b""
 
     async def _end_early(self, message: str) -> None:
         """Sends the last event, and drops the connection of a reader that does not take it."""
@@ -210,7 +219,7 @@ class _Transmission:
         try:
             async with asyncio.timeout(0 if sink.is_sending else _LAST_EVENT_WITHIN):
                 if not batches.is_between or not (self._stream.stays or batches.last):
-                    await sink.send(self._wire.encode(batches.end_events(message)))
+                    await sink.send(self._last_bytes(batches.end_events(message)))
                 await sink.end()
         except TimeoutError:
             await sink.drop()

@@ -75,6 +75,7 @@ async def test_functions_find_the_runs_of_an_app_and_its_routes_find_theirs(kind
         run = await start(graph, HELLO, on("u"), run_id="started")
         refused = await client.post("/chat", json=posted("u", "hello"))
         assert (refused.status_code, refused.json()["error"]) == (409, "conflict")
+        assert "started" not in refused.json()["message"]  # nor is any other id
         assert (await client.post("/chat/stop", json={"threadId": "u"})).json() == {"stopped": True}
         assert await run.wait() == "cancelled"
         with pytest.raises(RunNotFoundError):
