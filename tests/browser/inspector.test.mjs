@@ -88,7 +88,7 @@ scenario("a message that is sent while a run goes on has its turn, or is refused
   await inspector.begins("planner", "talk");
   await inspector.is("Running");
   await inspector.says("plan");
-  await page.getByText("has a run that is running").waitFor();
+  await page.getByText("Another run is active on the thread").waitFor();
   assert.equal(await page.getByRole("textbox", { name: "Message" }).inputValue(), "plan");
   await inspector.press("Stop");
   await inspector.is("Stopped");
