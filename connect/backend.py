@@ -1,5 +1,6 @@
 """Where runs are: in this process (`Local`) or on a LangGraph server (`Platform`). `Backend` is what both do, `Source`
-what the public functions accept for either; only `backend_of` asks which of the two a source is.
+what the public functions accept for either. What only a graph of this process does, such as to end its runs when the
+server ends, is `Local`'s alone.
 
 Its methods take ids that are valid, of threads that the caller may use or that do not exist for the caller. Only
 `open_thread.OpenThread` calls those that take a thread's id.
@@ -7,7 +8,6 @@ Its methods take ids that are valid, of threads that the caller may use or that 
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable
 from typing import Any, Protocol
 
@@ -165,22 +165,6 @@ class Backend(Protocol):
         that: see `local.process_lock`. `thread_id`, `run_id`: what is to run, for the log. `waits`: whether to wait for
         a process that may be about to end. Raises `OtherProcessError`, and `UnreadableError` for what the checkpointer
         raises."""
-
-    async def release_threads(self) -> None:
-        """Lets other processes run on its threads, when its runs in this process have ended."""
-
-    def stop_queued(self) -> list[asyncio.Task[Any]]:
-        """Cancels the inputs that are queued in this process; their readers get a terminal event."""
-
-    def keep_runs(self) -> None:
-        """Makes its active runs in this process, and its queued inputs, go on when their last reader leaves, whatever
-        they were started with: the server sends its readers away, and they read elsewhere."""
-
-    async def ended(self) -> None:
-        """Waits until its runs in this process have ended, and those of its queued inputs."""
-
-    async def stop(self) -> None:
-        """Cancels its runs in this process and what is queued, and waits for their end."""
 
 
 Source = Local | Platform | Pregel[Any, Any, Any, Any] | RemoteGraph | LangGraphClient

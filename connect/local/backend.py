@@ -8,7 +8,6 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, ClassVar, Final
 
-from ag_ui.core import RunAgentInput
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
@@ -24,13 +23,13 @@ from ..inputs.thread_state import ThreadState
 from ..run_outcome import CancelResult, PastErrors, RunOutcome
 from ..thread_info import ThreadStatus
 from .checkpointers import Graph, answered, reading
-from .connect import attach_local, cancel_local
+from .connect import attach_local
 from .run.run import Run
 from .source import GraphSource
 from .submit import submit_local
 from .thread import LocalThread
 from .threads import LocalThreads
-from .watch import watched_local
+from .watch import watch_local
 
 _PROBED: RunnableConfig = {"configurable": {"thread_id": "agui-ready", "checkpoint_ns": ""}}
 """A thread that nothing is written to: an empty answer will do."""
@@ -114,35 +113,9 @@ class Local(GraphSource):
         """See `Backend`. There is no server to send them to."""
         return self
 
-    async def submit(
-        self,
-        run_input: RunAgentInput,
-        *,
-        options: Options | None,
-        intake: Intake,
-        past_errors: PastErrors = "error",
-        queue: int | None = None,
-    ) -> Batches:
-        """See `Backend`."""
-        return await submit_local(self, run_input, options, intake, past_errors, queue)
-
-    async def attach(
-        self,
-        thread_id: str,
-        reader: Reader,
-        options: Options | None,
-        *,
-        run_id: str | None = None,
-        past_errors: PastErrors = "error",
-    ) -> Batches:
-        """See `Backend`."""
-        return await attach_local(self, thread_id, reader, options, run_id=run_id, past_errors=past_errors)
-
-    def watch(
-        self, thread_id: str, reader: Reader, options: Options | None, *, past_errors: PastErrors, poll: float
-    ) -> Batches:
-        """See `Backend`."""
-        return watched_local(self, thread_id, reader, options, past_errors=past_errors, poll=poll)
+    submit = submit_local
+    attach = attach_local
+    watch = watch_local
 
     def watch_assistant(
         self, assistant_id: str, reader: Reader, options: Options | None, *, past_errors: PastErrors, poll: float
@@ -153,7 +126,7 @@ class Local(GraphSource):
     async def cancel(self, thread_id: str, run_id: str | None, *, wait: float) -> CancelResult:
         """See `Backend`."""
         await self.prepare(thread_id, run_id)
-        return "stopping" if await cancel_local(self, thread_id, run_id, wait=wait) == "stopping" else "stopped"
+        return "stopped" if await LocalThread(self, thread_id).cancel(run_id, wait) else "stopping"
 
     @property
     def threads(self) -> LocalThreads:
@@ -182,21 +155,22 @@ class Local(GraphSource):
         return ThreadState(messages=messages, values=state.values, view=view, run_id=now.run_id, status=status)
 
     def stop_queued(self) -> list[asyncio.Task[Any]]:
-        """See `Backend`."""
+        """Cancels the inputs that are queued in this process; their readers get a terminal event."""
         return self.runs.stop_queued(self.name, self.key("").namespace) if self.is_made else []
 
     def keep_runs(self) -> None:
-        """See `Backend`."""
+        """Makes its active runs in this process, and its queued inputs, go on when their last reader leaves, whatever
+        they were started with: the server sends its readers away, and they read elsewhere."""
         if self.is_made:
             self.runs.keep(self.name, self.key("").namespace)
 
     async def ended(self) -> None:
-        """See `Backend`."""
+        """Waits until its runs in this process have ended, and those of its queued inputs."""
         if self.is_made:
             await self.runs.ended(self.name, self.key("").namespace)
 
     async def stop(self) -> None:
-        """See `Backend`."""
+        """Cancels its runs in this process and what is queued, and waits for their end."""
         if self.is_made:
             await self.runs.stop(self.name, self.key("").namespace)
         if self.factory is not None:

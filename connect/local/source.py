@@ -168,7 +168,7 @@ class GraphSource:
                 await self._lock.take(self.read_timeout, waits=waits)
 
     async def release_threads(self) -> None:
-        """See `Backend`."""
+        """Lets other processes run on its threads, when its runs in this process have ended."""
         if self.is_made and not self.runs.running:
             await self._lock.release()
 

@@ -79,9 +79,10 @@ _NOT_RUN: Final = "This input was queued, and did not run: the server is shuttin
 async def submit_local(
     source: GraphSource,
     run_input: RunAgentInput,
+    *,
     options: Options | None,
     intake: Intake,
-    past_errors: PastErrors,
+    past_errors: PastErrors = "error",
     queue: int | None = None,
 ) -> Batches:
     """See `Backend.submit`. Raises `UnreadableError` for what the checkpointer raises."""

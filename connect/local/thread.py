@@ -17,7 +17,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from ...translator import Options
-from ..errors import log_context
+from ..errors import RunNotFoundError, log_context
 from ..replaced_messages import outcome_with_replaced
 from ..run_outcome import RunOutcome
 from .checkpointers import Graph, answered, has_checkpointer
@@ -107,6 +107,16 @@ class LocalThread:
         """The run that is active on it, in whatever process."""
         run = await self.source.runs.store.active(self.key)
         return run if run is not None and await self.may_be_used(run) else None
+
+    async def cancel(self, run_id: str | None, wait: float) -> bool:
+        """Stops the active run, which has to be this one if a run is named; whether its graph has stopped within `wait`
+        seconds. Raises `RunNotFoundError` if there is no such run."""
+        run = await self.active()
+        if run is None:
+            raise RunNotFoundError(f"no run is active on thread {self.id!r}")
+        if run_id not in (None, run.run_id):
+            raise RunNotFoundError(f"run {run_id!r} is not active on thread {self.id!r}; {run.run_id!r} is")
+        return await run.cancel(wait) != "stopping"
 
     async def now(self, options: Options) -> ActiveRun | RunOutcome | None:
         """The active run, if it can be read, or an ended one of a graph without a checkpointer, or else how the last

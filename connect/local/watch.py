@@ -52,7 +52,7 @@ _STEPS = 100
 
 
 @relaying
-async def watched_local(
+async def watch_local(
     source: GraphSource,
     thread_id: str,
     reader: Reader,
@@ -61,7 +61,7 @@ async def watched_local(
     past_errors: PastErrors,
     poll: float,
 ) -> Relayed:
-    """The thread's state, then every run of it and every change, until the reader leaves.
+    """See `Backend.watch`: the thread's state, then every run of it and every change, until the reader leaves.
 
     Ends when the process's runs are closed. The iterator raises `UnreadableError` when the checkpointer keeps raising.
     """

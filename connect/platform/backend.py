@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from copy import copy
 from dataclasses import replace
@@ -165,22 +164,6 @@ class Platform(PlatformSource):
         self, thread_id: str | None = None, run_id: str | None = None, *, waits: bool = True
     ) -> None:
         """See `Backend`. The server decides what runs."""
-
-    async def release_threads(self) -> None:
-        """See `Backend`."""
-
-    def stop_queued(self) -> list[asyncio.Task[Any]]:
-        """See `Backend`. A platform's runs do not end with this process."""
-        return []
-
-    def keep_runs(self) -> None:
-        """See `Backend`. A platform's runs are not in this process."""
-
-    async def ended(self) -> None:
-        """See `Backend`. A platform's runs are not in this process."""
-
-    async def stop(self) -> None:
-        """See `Backend`. A platform's runs do not end with this process."""
 
 
 def platform_of(given: Any) -> Platform | None:

@@ -74,16 +74,18 @@ async def submit_to_platform(
 async def _when_free(source: PlatformSource, thread: PlatformThread, request: RunRequest) -> Batches:
     """The client's events: of the run, which has started, or waits for another's end."""
     attempts, busy = 0, request.intake.busy
+    channels = await source.input_channels(request.options.messages_key)
     while True:
         look = await thread.look()
         if thread.is_hidden:
             raise ThreadNotFoundError
+        port = PlatformPort(source, thread, request, channels, look)
         if request.before is None:
-            request = replace(request, before=_state(look, request).messages)
+            request = replace(request, before=port.state.messages)
         if look is None or look.active is None:
             attempts += 1
             try:
-                return await submit(request, await PlatformPort.of(source, thread, request, look))
+                return await submit(request, port)
             except RunConflictError:  # another input was faster
                 if attempts == _ATTEMPTS:
                     raise
@@ -96,10 +98,9 @@ async def _when_free(source: PlatformSource, thread: PlatformThread, request: Ru
                 f"thread {thread.id!r} has a run that is running, {client_run_id(look.active)!r}; expected "
                 "to be called when it has ended"
             )
-        if busy == "queue" and has_kwargs(look.active):
-            return await submit(request, await PlatformPort.of(source, thread, request, look))
         if busy == "queue":
-            return _after(look.active, source, thread, request)
+            is_queued = has_kwargs(look.active)
+            return await submit(request, port) if is_queued else _after(look.active, source, thread, request)
         try:
             is_stopped = await thread.cancel(None)
         except RunNotFoundError:  # it has ended by itself
@@ -116,30 +117,26 @@ class PlatformPort:
         source: PlatformSource,
         thread: PlatformThread,
         request: RunRequest,
-        look: Look | None,
         channels: InputChannels,
+        look: Look | None,
     ) -> None:
         self.label = log_context(source.assistant_id, thread.id, request.run_input.run_id)
-        self.channels = channels
+        self.channels = replace(channels, reducers=frozenset(request.intake.replaced))
         self.no_edits, self.unused = source.no_edits, source.unused
         self._source, self._thread, self._request, self._look = source, thread, request, look
 
-    @classmethod
-    async def of(
-        cls, source: PlatformSource, thread: PlatformThread, request: RunRequest, look: Look | None
-    ) -> PlatformPort:
-        """The port, with the channels of the assistant's graph."""
-        channels = await source.input_channels(request.options.messages_key)
-        channels = replace(channels, reducers=frozenset(request.intake.replaced))
-        return cls(source, thread, request, look, channels)
+    @property
+    def state(self) -> ThreadState:
+        """The thread, as it was looked at last."""
+        return ThreadState() if self._look is None else self._look.thread_state(self._request.options.messages_key)
 
     async def read(self) -> ThreadRead:
         """See `Port`."""
-        look, request = self._look, self._request
+        look = self._look
         if look is None:
-            return ThreadRead(ThreadState())
-        attach = None if look.active is None else partial(_attached, self._thread, look.active, request)
-        return ThreadRead(_state(look, request), look.outcome, attach)
+            return ThreadRead(self.state)
+        attach = None if look.active is None else partial(_attached, self._thread, look.active, self._request)
+        return ThreadRead(self.state, look.outcome, attach)
 
     def history(self) -> AsyncGenerator[Checkpoint, None]:
         """See `Port`."""
@@ -176,8 +173,7 @@ class PlatformPort:
     def _unwritten(self, run: NewRun) -> tuple[dict[str, Any], str]:
         """The values of a run that continues, without those for channels that an earlier run has written at the same
         checkpoint; and the mark of both in the run's metadata (`look.WRITTEN`)."""
-        newest = None if self._look is None else _state(self._look, run.request).checkpoint_id
-        at = newest if run.checkpoint is None else run.checkpoint.id
+        at = self.state.checkpoint_id if run.checkpoint is None else run.checkpoint.id
         pending = written_at(at, () if self._look is None else self._look.recent)
         values = without_pending(run.input.values, pending, self.label)
         return values, written_mark(at, pending | values.keys())
@@ -198,10 +194,6 @@ class PlatformPort:
                 await self._thread.stop(str(started["run_id"]))
         if run.rest is not None and _has_ended_well(reader):
             yield await _when_free(self._source, self._thread, replace(run.rest, view=reader.view))
-
-
-def _state(look: Look | None, request: RunRequest) -> ThreadState:
-    return ThreadState() if look is None else look.thread_state(request.options.messages_key)
 
 
 def _own_run(look: Look, run_id: str) -> Answered | None:

@@ -15,7 +15,6 @@ from typing import Annotated, Any, get_origin
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from ..api import HEARTBEAT
-from ..local.backend import Local
 from ..local.run.runs import Runs, serving
 from ..local.store.run_store import RunStore
 from .agents import Agents, agents_of
@@ -75,7 +74,7 @@ class AguiRoutes(list[BaseRoute]):
         closing.reopen()
         service.has_lifespan = True
         signals = end_at_signals(closing) if self._signals else nullcontext()
-        served = [source.served() for source in service.locals if isinstance(source, Local)]
+        served = [source.served() for source in service.locals]
         with signals, quiet_accepting(), serving(served):
             try:
                 await service.prepare()

@@ -31,6 +31,7 @@ from ..errors import (
 from ..events.encoded import Batches
 from ..events.readers import direct_options
 from ..events.relay import Relayed, relaying
+from ..local.backend import Local
 from ..open_thread import OpenThread, with_errors
 from ..thread_info import ThreadInfo, ThreadPage
 from .agents import Agent, AgentNames
@@ -114,9 +115,10 @@ class Service:
         self.users = users
         self.limits = limits
         self.closing = closing
-        self.capacity = Capacity(limits, [agent.backend for agent in agents.values()])
-        self.locals: list[Backend] = [agent.backend for agent in agents.values() if agent.backend.is_local]
+        backends = [agent.backend for agent in agents.values()]
+        self.locals = [backend for backend in backends if isinstance(backend, Local)]
         """The backends whose graphs are in this process."""
+        self.capacity = Capacity(limits, backends)
         self.bodies = Bodies(limits)
         self.readiness = Readiness({name: agent.backend for name, agent in agents.items()}, limits.ready_timeout)
         self.has_sockets = False
