@@ -19,7 +19,7 @@ what a request asks for, and how it is answered  the rooms `serve/agui`, `serve/
 where a thread's metadata are found              `local/checkpoints/owners.py`; `platform/thread.py` (`exists`, `claim`)
 which run an input asks for                      `inputs/plan.py`; what is done about it: `submission.py`
 when an input has its turn                       `local/submit.py`; `platform/submit.py`
-where a run is claimed and released              `local/run/runs.py` (`Runs.start`, `Runs._release`), by the rules of
+where a run is claimed and released              `local/run/runs.py` (`Runs.begin`, `Runs._release`), by the rules of
                                                  `local/store/run_store.py`. Of a platform's runs: the server
 which process serves an agent, where processes   `local/process_lock.py`
 share no run store

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from inspect import isawaitable
 from typing import Any, Final, Literal, get_args
 
 from ag_ui.core import RunAgentInput
+
+from ..former_names import former_names
 
 OnDisconnect = Literal["continue", "cancel"]
 """What becomes of a run when its last reader leaves."""
@@ -55,9 +58,12 @@ _CHOICES: Final = (
 )
 
 
+@former_names(on_cancelled="answer_cancelled")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intake:
     """What is accepted from a client, and how its runs are started. Raises `ValueError` for an unknown choice.
+
+    What begins with `on_` is a choice; `prepare` and `answer_cancelled` are functions of yours.
 
     `state`: Names of the channels that the client's state is written to: replaced, not reduced. Never the messages.
         `"all"`: each channel of the graph's input, but the messages, those for a front end's tools, and names that
@@ -83,7 +89,7 @@ class Intake:
     `shortened`: What a new message means from a client that sends only some of the thread's messages. `continue`: it
         lost them, and the thread continues. `fork`: it took them back, and the thread forks where the two differ; for
         front ends that give an edited message a new id, and always send all their messages.
-    `on_cancelled`: A function of the value of an interrupt that the user cancelled, which gives what it is resumed
+    `answer_cancelled`: A function of the value of an interrupt that the user cancelled, which gives what it is resumed
         with. That must fit the interrupt's schema, or the input is refused. None: an approval of LangChain's middleware
         is rejected, any other interrupt is resumed with `{"status": "cancelled"}`.
     `on_disconnect`: What happens to a run when its last reader leaves, and to a queued input when its client does.
@@ -112,11 +118,17 @@ class Intake:
     context: object = None
     busy: Busy = "reject"
     shortened: Shortened = "continue"
-    on_cancelled: Callable[[Any], Any] | None = None
+    answer_cancelled: Callable[[Any], Any] | None = None
     on_disconnect: OnDisconnect = "continue"
     on_cancel: OnCancel = "discard"
     dispatched_events: bool = False
     mark_structured_output: bool = True
+
+    @property
+    def on_cancelled(self) -> Callable[[Any], Any] | None:
+        """The former name of `answer_cancelled`; raises a `DeprecationWarning`."""
+        warnings.warn("Intake: on_cancelled is called answer_cancelled now", DeprecationWarning, stacklevel=2)
+        return self.answer_cancelled
 
     def __post_init__(self) -> None:
         for name, kind in _CHOICES:

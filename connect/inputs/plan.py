@@ -155,7 +155,7 @@ def plan(
     edited = sent.edited(unedited)
     if state.waits:
         results = sent.results_of({tool.name for tool in given.tools or ()}, state, intake.page_tools)
-        return _answered(answers(given, state, intake.on_cancelled), sent, edited, results)
+        return _answered(answers(given, state, intake.answer_cancelled), sent, edited, results)
     if is_answering(given) and given.run_id != state.run_id:
         log_ignored(given)
     if edited is not None:

@@ -63,6 +63,7 @@ from .client_state import written_in_place
 from .factory import MadeGraph
 from .run.configs import graph_config
 from .run.run import Run
+from .run.run_setup import RunSetup
 from .run.runs import Runs, agent_of
 from .source import GraphSource
 from .store.active_run import ActiveRun
@@ -259,27 +260,28 @@ class LocalPort:
             at_run = run.checkpoint.run_id
             config = merged(config, {"configurable": {"checkpoint_id": run.checkpoint.id, "checkpoint_ns": ""}})
         values = run.input.values if run.is_turn else await self._written_in_place(run, config)
-        started = await self._runs.start(
-            source.graph,
-            _graph_input(run, values),
-            config,
+        setup = RunSetup(
+            graph=source.graph,
+            input=_graph_input(run, values),
+            config=config,
             run_id=f"{run_id[:LONGEST]}-2" if run.is_turn and run_id == at_run else run_id,
             options=run.options,
-            view=await self._seed(run),
             agent=source.agent,
             on_disconnect=request.intake.on_disconnect,
-            dispatched_events=request.intake.dispatched_events,
-            mark_structured_output=request.intake.mark_structured_output,
-            on_cancel=request.intake.on_cancel,
-            timeout=source.timeout,
             context=run.input.context,
+            timeout=source.timeout,
+            view=await self._seed(run),
             parent_run_id=request.run_input.parent_run_id,
             waiting=self._read.outcome.waiting if self._read.outcome is not None and run.continues else (),
             stamp=source.stamp,
+            dispatched_events=request.intake.dispatched_events,
+            mark_structured_output=request.intake.mark_structured_output,
+            on_cancel=request.intake.on_cancel,
             revision=self._revision,
             newest=await self._newest_id() if state.is_unfinished else state.checkpoint_id or "",
             made=self._made,
         )
+        started = await self._runs.begin(setup)
         if run.rest is None:
             return started.attach(request.reader())
         rest = _owned(self._thread, request, self._rest(started, run.rest))

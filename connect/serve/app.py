@@ -59,7 +59,7 @@ def agui_app(
     `limits`: what is accepted at most. `origins`: the pages' origins that browsers let in (`"*"`: any); none by
     default. `hosts`: the host names that are answered, such as `localhost` (the module `hosts` says why); none means
     any. `heartbeat`: seconds without an event after which a comment is sent (None: never). `runs`: the `Runs` of graphs
-    that have none of their own, with their store and `on_run_end`; they are not closed. `store`: a run store in their
+    that have none of their own, with their store and `after_run`; they are not closed. `store`: a run store in their
     place, which is closed at the end of the app's lifespan. Neither: the runs of the event loop, for one process.
     Within the lifespan `start`, `connect`, `watch`, `cancel`, `thread` and `threads` use the same runs for a graph that
     is served.

@@ -13,7 +13,8 @@ from ag_ui.core import RunAgentInput
 from ...translator import ClientView, Options
 from ..api import connect_sse, run_sse
 from ..local.checkpointers import Graph
-from ..local.run.runs import start
+from ..local.run.run_setup import RunSetup
+from ..local.run.runs import runs_of
 
 
 async def record(
@@ -46,7 +47,16 @@ async def record(
         config = dict(config or {})
         config["configurable"] = {"thread_id": str(uuid4()), **config.get("configurable", {})}
         view = ClientView([], {}) if before is None else before
-        run = await start(graph, given, config, options=options, view=view, context=context, on_disconnect="cancel")
+        setup = RunSetup(
+            graph=graph,
+            input=given,
+            config=config,
+            options=options,
+            on_disconnect="cancel",
+            context=context,
+            view=view,
+        )
+        run = await runs_of(graph, None).begin(setup)
         frames = connect_sse(graph, run.thread_id, run_id=run.run_id, view=view, heartbeat=None)
     async with aclosing(frames):
         data = b"".join([frame async for frame in frames])

@@ -28,6 +28,7 @@ from ..events.readers import Reader
 from ..events.relay import Relayed, relaying
 from ..inputs.thread_state import ThreadState
 from ..local.backend import Local
+from ..local.run.run_setup import RunSetup
 from ..local.thread import LocalThread
 from ..run_outcome import PastErrors
 from ..thread_info import ThreadStatus
@@ -104,8 +105,9 @@ class Replay(Local):
             return
         config = {"configurable": {"thread_id": thread_id}}
         with suppress(RunConflictError):  # it begins for another reader in this moment
-            await self.runs.start(
-                self.graph, None, config, run_id=self.recording.run_id, agent=self.agent, stamp=self.stamp
+            run_id = self.recording.run_id
+            await self.runs.begin(
+                RunSetup(graph=self.graph, input=None, config=config, run_id=run_id, agent=self.agent, stamp=self.stamp)
             )
 
 

@@ -5,7 +5,7 @@ Rules:
 1. `resume` entries answer interrupts by id. One that names nothing that waits is passed over, with a line in the log:
    it was answered already, in another tab perhaps. What no entry names stays pending.
 2. An answer that the interrupt can't be resumed with is refused: see `decisions`. So is all that comes with it.
-3. A cancelled entry answers with what `Intake.on_cancelled` gives for the interrupt's value; without it, with
+3. A cancelled entry answers with what `Intake.answer_cancelled` gives for the interrupt's value; without it, with
    `decisions.cancelled`.
 4. A breakpoint takes no answer: resolved, the run continues; cancelled, what is left of it is dropped.
 5. Older CopilotKit clients answer in `forwardedProps.command.resume`, one interrupt at a time; which, where several
@@ -61,14 +61,14 @@ def without_answers(given: RunAgentInput) -> RunAgentInput:
     return given.model_copy(update={"resume": None, "forwarded_props": forwarded, "run_id": run_id})
 
 
-def answers(given: RunAgentInput, state: ThreadState, on_cancelled: Callable[[Any], Any] | None) -> Answers:
+def answers(given: RunAgentInput, state: ThreadState, answer_cancelled: Callable[[Any], Any] | None) -> Answers:
     """The answers in an input to what a thread waits for.
 
     Raises `InvalidInputError` where several interrupts wait and one answer does not say which it is for, and for an
     answer that does not fit its interrupt.
     """
     if given.resume:
-        return _entries(given, given.resume, state, on_cancelled)
+        return _entries(given, given.resume, state, answer_cancelled)
     command = _command(given)
     if command is None:
         return Answers()
@@ -96,10 +96,10 @@ def _fitted(answer: Any, interrupt: Any) -> Any:
     return resumed_with(answer, _value_of(interrupt), _schema_of(interrupt))
 
 
-def _cancelled(interrupt: Any, on_cancelled: Callable[[Any], Any] | None) -> Any:
-    if on_cancelled is None:
+def _cancelled(interrupt: Any, answer_cancelled: Callable[[Any], Any] | None) -> Any:
+    if answer_cancelled is None:
         return cancelled(_value_of(interrupt), _schema_of(interrupt))
-    return _fitted(on_cancelled(_value_of(interrupt)), interrupt)
+    return _fitted(answer_cancelled(_value_of(interrupt)), interrupt)
 
 
 def log_ignored(given: RunAgentInput) -> None:
@@ -113,7 +113,7 @@ def _entries(
     given: RunAgentInput,
     entries: list[ResumeEntry],
     state: ThreadState,
-    on_cancelled: Callable[[Any], Any] | None,
+    answer_cancelled: Callable[[Any], Any] | None,
 ) -> Answers:
     waiting = {id_of(interrupt): interrupt for interrupt in state.interrupts}
     found: dict[str, Any] = {}
@@ -123,7 +123,7 @@ def _entries(
         if entry.interrupt_id in waiting:
             asked = waiting[entry.interrupt_id]
             if entry.status == "cancelled":
-                found[entry.interrupt_id] = _cancelled(asked, on_cancelled)
+                found[entry.interrupt_id] = _cancelled(asked, answer_cancelled)
             else:
                 found[entry.interrupt_id] = _fitted(entry.payload, asked)
         elif state.is_stopped and is_breakpoint(entry.interrupt_id):

@@ -73,7 +73,7 @@ _log = logging.getLogger(__name__)
 
 
 class Run:
-    """One run, from its start on. `Runs.start` makes it, claims its thread and begins it, in a running event loop.
+    """One run, from its start on. `Runs.begin` makes it, claims its thread and begins it, in a running event loop.
 
     `async for event in run` gives its events as `ag_ui.core` models: first those that bring a new reader to where the
     run is, then the run's own, to its end. Leaving the loop stops no run.

@@ -1,4 +1,4 @@
-"""What is called when a run has ended: the user's `on_run_end`, with the run's summary.
+"""What is called when a run has ended: the user's `after_run`, with the run's summary.
 
 It is called when the thread is free, and changes nothing: what it raises is logged. It may be asynchronous; then its
 tasks are owned here until they return, or until the runs are closed.
@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 from .run import Run
 from .summary import RunSummary
 
-OnRunEnd = Callable[[RunSummary], Awaitable[None] | None]
+AfterRun = Callable[[RunSummary], Awaitable[None] | None]
 
 _log = logging.getLogger(__name__)
 
@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 class RunEnd:
     """Calls the hook of one `Runs`. `hook`: None calls nothing."""
 
-    def __init__(self, hook: OnRunEnd | None) -> None:
+    def __init__(self, hook: AfterRun | None) -> None:
         self._hook = hook
         self._calls: dict[asyncio.Future[None], str] = {}
         """Asynchronous calls that have not returned, with the run as log lines name it."""
@@ -38,7 +38,7 @@ class RunEnd:
                 self._calls[task] = run.label
                 task.add_done_callback(self._returned)
         except Exception:
-            _log.exception("on_run_end raised (%s).", run.label)
+            _log.exception("after_run raised (%s).", run.label)
 
     async def aclose(self, wait: float) -> None:
         """Waits up to `wait` seconds for asynchronous calls, then cancels them."""
@@ -50,6 +50,6 @@ class RunEnd:
     def _returned(self, task: asyncio.Future[None]) -> None:
         label = self._calls.pop(task)
         if task.cancelled():
-            _log.error("on_run_end was cancelled: the runs were closed (%s).", label)
+            _log.error("after_run was cancelled: the runs were closed (%s).", label)
         elif (error := task.exception()) is not None:
-            _log.error("on_run_end raised (%s).", label, exc_info=error)
+            _log.error("after_run raised (%s).", label, exc_info=error)

@@ -1,7 +1,7 @@
 """The runs of this process: `start()`, and `Runs`, the scope that owns their tasks.
 
 A run is kept, with its view, its task and its graph, until it has ended and its graph has stopped. Which run is active
-on a thread, and how its last run ended, the `RunStore` knows: `Runs.start` claims the thread there, `Runs._release`
+on a thread, and how its last run ended, the `RunStore` knows: `Runs.begin` claims the thread there, `Runs._release`
 releases it.
 """
 
@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import chain
 from types import TracebackType
-from typing import Any, Final, NamedTuple, cast, get_args
+from typing import Any, Final, NamedTuple, Unpack, cast, get_args
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.pregel import Pregel
@@ -26,14 +26,14 @@ from ...access import USER, Access, identity_of, owner_of
 from ...default_options import options_for
 from ...errors import RunConflictError, RunsClosedError, log_context
 from ...events.readers import for_version
-from ...inputs.intake import OnCancel, OnDisconnect
+from ...former_names import former_names
+from ...inputs.intake import OnDisconnect
 from ...inputs.planning import NoEdits
 from ...recent import Recent
-from ...run_outcome import UNFINISHED, RunOutcome, Subgraph
+from ...run_outcome import UNFINISHED, RunOutcome
 from ..checkpointers import Graph, answered, check_saver, has_checkpointer, reading
 from ..checkpoints.clock import newest_id, wait_for_clock
 from ..checkpoints.owners import Owners
-from ..factory import MadeGraph
 from ..index.indexing import Indexing
 from ..index.reading import IndexedAgent
 from ..store.active_run import CANCEL_WAIT, ThreadKey
@@ -46,7 +46,8 @@ from .dispatched import with_dispatched, with_handler
 from .partial_messages import save_partial_messages
 from .queued_inputs import QueuedInputs
 from .run import Run
-from .run_end import OnRunEnd, RunEnd
+from .run_end import AfterRun, RunEnd
+from .run_setup import FormerOfFunction, FormerOfMethod, RunSetup, warn_of_former
 from .structured_output import with_marker
 
 RUN_MODES: Final = cast("list[StreamMode]", [*STREAM_MODES, "tasks", "tools"])
@@ -59,11 +60,12 @@ _MOST_UNFINISHED: Final = 1_000
 _log = logging.getLogger(__name__)
 
 
+@former_names(on_run_end="after_run")
 class Runs:
     """The runs of this process in one event loop, and its queued inputs.
 
     - `store`: which run is active on a thread, as all processes know it; None: a `MemoryRunStore` of its own.
-    - `on_run_end`: called with the `RunSummary` of each run when it has ended and its thread is free; may be
+    - `after_run`: called with the `RunSummary` of each run when it has ended and its thread is free; may be
       asynchronous. It must not block. What it raises is logged, and changes nothing else.
     - `close_wait`: seconds for which `aclose` waits for graphs that do not stop, and for asynchronous hooks.
 
@@ -74,14 +76,14 @@ class Runs:
         self,
         store: RunStore | None = None,
         *,
-        on_run_end: OnRunEnd | None = None,
+        after_run: AfterRun | None = None,
         close_wait: float = CANCEL_WAIT,
     ) -> None:
         self.store: RunStore = MemoryRunStore() if store is None else store
         """Which runs are active on which threads."""
         self._owns_store = store is None
         self._close_wait = close_wait
-        self._run_end = RunEnd(on_run_end)
+        self._run_end = RunEnd(after_run)
         self._is_closed = False
         self._live: dict[ThreadKey, Run] = {}
         self._feeds = Feeds()
@@ -112,77 +114,84 @@ class Runs:
         *,
         run_id: str | None = None,
         options: Options | None = None,
-        view: ClientView | None = None,
         agent: str | None = None,
         on_disconnect: OnDisconnect = "continue",
         context: Any = None,
-        parent_run_id: str | None = None,
         timeout: float | None = None,  # noqa: ASYNC109 - the run's, not this call's
-        waiting: Iterable[Subgraph] = (),
-        stamp: Mapping[str, Any] | None = None,
-        dispatched_events: bool = False,
-        mark_structured_output: bool = True,
-        on_cancel: OnCancel = "discard",
-        revision: int | None = None,
-        newest: str | None = None,
-        made: MadeGraph | None = None,
+        **former: Unpack[FormerOfMethod],
     ) -> Run:
-        """Starts a run that does not depend on its readers; see `start`. `parent_run_id`: as in `RUN_STARTED`.
-        `waiting`: the subgraphs in which it continues. `stamp`: the metadata of a thread that it creates; None: the
-        agent's. `dispatched_events`, `mark_structured_output`, `on_cancel`: see `Intake`. `revision`: see
-        `RunStore.claim`. `newest`: the newest checkpoint of the thread and its subgraphs at this revision (empty: it
-        has none); None: it is read here. `made`: the graph of this run alone, which is left when it has stopped;
-        `graph` then stands for all graphs of the agent."""
+        """Starts a run that these `Runs` own, and that does not depend on its readers; see `start`. `former`: what it
+        took in earlier versions, with a `DeprecationWarning`."""
+        setup = RunSetup(
+            graph=graph,
+            input=input,
+            config=config,
+            run_id=run_id,
+            options=options,
+            agent=agent,
+            on_disconnect=on_disconnect,
+            context=context,
+            timeout=timeout,
+            **former,
+        )
+        warn_of_former(former.keys())
+        return await self.begin(setup)
+
+    async def begin(self, setup: RunSetup) -> Run:
+        """Claims the thread of a run, and begins it. Raises as `start`."""
+        graph, made = setup.graph, setup.made
         if not isinstance(graph, Pregel):
             raise TypeError(f"start: expected a compiled graph, got {type(graph).__name__}")
         check_saver(graph)
         if self._is_closed:
             raise RunsClosedError
-        agent, own = self.name_of(graph) if agent is None else agent, graph if made is None else made.graph
-        if on_disconnect not in get_args(OnDisconnect):
-            raise ValueError(f"on_disconnect: expected 'continue' or 'cancel', got {on_disconnect!r}")
-        check_timeout(timeout)
-        configured = run_config(own, config, run_id)
-        thread_id, run_id = configured["configurable"]["thread_id"], configured["configurable"]["run_id"]
+        agent = self.name_of(graph) if setup.agent is None else setup.agent
+        own = graph if made is None else made.graph
+        if setup.on_disconnect not in get_args(OnDisconnect):
+            raise ValueError(f"on_disconnect: expected 'continue' or 'cancel', got {setup.on_disconnect!r}")
+        check_timeout(setup.timeout)
+        config = run_config(own, setup.config, setup.run_id)
+        thread_id, run_id = config["configurable"]["thread_id"], config["configurable"]["run_id"]
         thread = self.store.key(graph, agent, thread_id)
-        options = for_version(options or options_for(graph), PROTOCOL_VERSION)
-        view = _seed(graph, options, view)
+        options = for_version(setup.options or options_for(graph), PROTOCOL_VERSION)
+        view = _seed(graph, options, setup.view)
+        last_reader_left = partial(self.store.last_reader_left, thread) if setup.on_disconnect == "cancel" else None
         run = Run(
             thread,
-            Translator(thread_id, run_id, options, view, parent_run_id=parent_run_id, source="local"),
+            Translator(thread_id, run_id, options, view, parent_run_id=setup.parent_run_id, source="local"),
             agent_of(graph, agent),
-            user=identity_of(configured["configurable"].get(USER)),
+            user=identity_of(config["configurable"].get(USER)),
             has_checkpointer=has_checkpointer(graph),
             release=partial(self._release, own, options.messages_key),
             confirmation=partial(self.store.confirmation, thread),
-            on_last_reader_left=partial(self.store.last_reader_left, thread) if on_disconnect == "cancel" else None,
-            waiting=waiting,
+            on_last_reader_left=last_reader_left,
+            waiting=setup.waiting,
         )
         known = self.owners.known(thread) or {}
-        run.metadata = {name: known.get(name, value) for name, value in (stamp or Access(agent).stamp).items()}
-        number = await self._claim(graph, run, revision, newest)
+        run.metadata = {name: known.get(name, value) for name, value in (setup.stamp or Access(agent).stamp).items()}
+        number = await self._claim(graph, run, setup.revision, setup.newest)
         self._live[thread] = run
         if run.metadata:
-            configured["metadata"] = {**(configured.get("metadata") or {}), **self.owners.note(thread, run.metadata)}
+            config["metadata"] = {**(config.get("metadata") or {}), **self.owners.note(thread, run.metadata)}
 
         def stream(emit: Callable[[Any], bool]) -> AsyncIterator[Any]:
-            within = with_marker(configured) if mark_structured_output else configured
-            within = with_handler(within, emit, run.label) if dispatched_events else within
-            parts = own.astream(input, within, context=context, stream_mode=RUN_MODES, subgraphs=True)
-            return with_dispatched(parts) if dispatched_events else parts
+            within = with_marker(config) if setup.mark_structured_output else config
+            within = with_handler(within, emit, run.label) if setup.dispatched_events else within
+            parts = own.astream(setup.input, within, context=setup.context, stream_mode=RUN_MODES, subgraphs=True)
+            return with_dispatched(parts) if setup.dispatched_events else parts
 
         save = None
-        if on_cancel == "save":
-            save = partial(save_partial_messages, own, configured, options.messages_key, run.label)
+        if setup.on_cancel == "save":
+            save = partial(save_partial_messages, own, config, options.messages_key, run.label)
         if made is not None:
             made.is_taken = True
-        run.begin(stream, number, timeout, save, None if made is None else made.leave)
+        run.begin(stream, number, setup.timeout, save, None if made is None else made.leave)
         return run
 
     async def _claim(self, graph: Graph, run: Run, revision: int | None, newest: str | None) -> int:
         """Claims the thread of a run; returns the run's number. The clock is checked first, and the claim is refused if
         a run has written the thread since: so a run that the clock refuses has not begun for any reader. `revision`,
-        `newest`: as for `start`. Raises as `start`."""
+        `newest`: see `RunSetup`. Raises as `start`."""
         saver, thread = graph.checkpointer, run.thread
         if not isinstance(saver, BaseCheckpointSaver):
             return await self.store.claim(thread, run, revision)
@@ -400,12 +409,12 @@ async def start(
     *,
     run_id: str | None = None,
     options: Options | None = None,
-    view: ClientView | None = None,
     runs: Runs | None = None,
     agent: str | None = None,
     on_disconnect: OnDisconnect = "continue",
     context: Any = None,
     timeout: float | None = None,  # noqa: ASYNC109 - the run's, not this call's
+    **former: Unpack[FormerOfFunction],
 ) -> Run:
     """Starts a run of a compiled graph in this process and event loop; `connect` finds it, for any number of readers.
 
@@ -415,13 +424,13 @@ async def start(
       have it.
     - `options`: None gives the channels of the graph's output schema. They are those of all readers, except for the
       protocol version, which is each reader's.
-    - `view`: what the client that started the run is known to have.
     - `runs`: the scope that owns the run; None: that of the app that serves the graph, or the agent of this name, in
       this event loop; or else the event loop's own.
     - `agent`: the name under which the run is found; None: that under which the graph is served, or else the graph
       object itself.
     - `on_disconnect`: what becomes of the run when its last reader leaves.
     - `timeout`: seconds after which the run is stopped and fails with the code `timeout`; None is no limit.
+    - `former`: what it took in earlier versions (`view`), with a `DeprecationWarning`.
 
     Raises `RunConflictError` if the thread has an active run, `ClockSkewError` if it has a checkpoint from the future,
     `RunsClosedError` for runs that are closed, `UnreadableError` for what the checkpointer raises when it is asked for
@@ -430,18 +439,20 @@ async def start(
     is not above 0, `TypeError` for anything but a compiled graph, and for a synchronous checkpointer, `RuntimeError`
     outside of an event loop. What the graph raises becomes the run's end, never an exception here.
     """
-    return await (runs_of(graph, agent) if runs is None else runs).start(
-        graph,
-        input,
-        config,
+    setup = RunSetup(
+        graph=graph,
+        input=input,
+        config=config,
         run_id=run_id,
         options=options,
-        view=view,
         agent=agent,
         on_disconnect=on_disconnect,
         context=context,
         timeout=timeout,
+        **former,
     )
+    warn_of_former(former.keys())
+    return await (runs_of(graph, agent) if runs is None else runs).begin(setup)
 
 
 def check_timeout(timeout: float | None, name: str = "timeout") -> None:

@@ -1,4 +1,4 @@
-"""One ended run in numbers: `RunSummary`, for logs and for the hook `on_run_end` of `Runs`. No I/O."""
+"""One ended run in numbers: `RunSummary`, for logs and for the hook `after_run` of `Runs`. No I/O."""
 
 from __future__ import annotations
 

@@ -188,7 +188,7 @@ async def test_an_owners_answer_that_raises_is_no_fault_of_the_thread(agui_clien
     def raises(value: Any) -> Any:
         raise LookupError("secret")
 
-    chat = Chat(agui_client, asking("really?"), intake=Intake(on_cancelled=raises))
+    chat = Chat(agui_client, asking("really?"), intake=Intake(answer_cancelled=raises))
     await chat.says("go")
     assert [(event["code"], event["message"]) for event in await chat.answers(...)] == [
         ("internal_error", "The run failed.")

@@ -55,7 +55,7 @@ async def test_a_runs_start_readers_and_end_are_in_the_log_and_its_end_in_the_ho
     summaries: list[RunSummary] = []
     model = ScriptedChatModel(turns=[text("At once.") + end(input_tokens=7, output_tokens=3)])
     graph = StateGraph(MessagesState).add_node("speak", speaker(model)).add_edge(START, "speak").compile()
-    async with Runs(on_run_end=summaries.append) as runs:
+    async with Runs(after_run=summaries.append) as runs:
         first = await runs.start(graph, HELLO, on("t"), run_id="r", agent="a")
         listener = Listener()
         await listener.hear(first.attach(listener.reader))
@@ -83,7 +83,7 @@ async def test_each_outcome_is_in_the_summary_and_a_hook_may_be_asynchronous() -
         summaries.append((summary.run_id, summary.outcome, summary.code))
 
     graph = asking(point := Pause(), InMemorySaver())
-    async with Runs(on_run_end=note) as runs:
+    async with Runs(after_run=note) as runs:
         await (await runs.start(graph, HELLO, on("t"), run_id="asks")).wait()
         cancelled = await runs.start(speaking(point), HELLO, on("u"), run_id="cancelled")
         await cancelled.cancel()
@@ -106,11 +106,11 @@ async def test_a_hook_that_raises_is_logged_and_changes_nothing_else(
         fail(summary)
 
     graph = quick(InMemorySaver())
-    async with Runs(on_run_end=fail_later if is_async else fail) as runs:
+    async with Runs(after_run=fail_later if is_async else fail) as runs:
         for run_id in ("r1", "r2"):
             assert await (await runs.start(graph, HELLO, on("t"), run_id=run_id)).wait() == "finished"
     logged = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
-    assert logged == [f"on_run_end raised (agent 'LangGraph', thread 't', run '{each}')." for each in ("r1", "r2")]
+    assert logged == [f"after_run raised (agent 'LangGraph', thread 't', run '{each}')." for each in ("r1", "r2")]
 
 
 async def test_a_run_that_exceeds_its_timeout_fails_and_its_thread_is_free(caplog: pytest.LogCaptureFixture) -> None:

@@ -11,6 +11,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_agui.connect import Local
 from langgraph_agui.connect.local.run.run import Run
+from langgraph_agui.connect.local.run.run_setup import RunSetup
 from langgraph_agui.connect.local.run.runs import Runs
 from langgraph_agui.connect.local.store.active_run import ThreadKey
 from langgraph_agui.connect.testing import Pause
@@ -103,7 +104,7 @@ async def test_half_said_text_of_a_graph_without_messages_is_told_to_who_comes_l
 async def test_the_client_that_asked_is_told_only_what_it_lacks() -> None:
     view = ClientView(messages=[{"id": "user-1", "role": "user", "content": "hello"}], state={})
     async with Runs() as runs:
-        run = await runs.start(quick(), HELLO, on("t"), view=view)
+        run = await runs.begin(RunSetup(graph=quick(), input=HELLO, config=on("t"), view=view))
         listener = await listened(run, view)
         assert "MESSAGES_SNAPSHOT" not in listener.kinds
         assert view.messages == [{"id": "user-1", "role": "user", "content": "hello"}]
@@ -233,10 +234,10 @@ async def test_an_input_no_graph_takes_is_the_runs_end() -> None:
 
 async def test_a_config_from_which_no_stream_can_be_made_is_the_runs_end() -> None:
     """LangChain takes callbacks in a list; the thread is free again."""
-    graph = quick(InMemorySaver())
+    graph, config = quick(InMemorySaver()), {**on("t"), "callbacks": ()}
     async with Runs() as runs:
         for _ in range(2):
-            run = await runs.start(graph, HELLO, {**on("t"), "callbacks": ()}, dispatched_events=True)
+            run = await runs.begin(RunSetup(graph=graph, input=HELLO, config=config, dispatched_events=True))
             assert await run.wait() == "failed"
         assert runs.active == ()
 
