@@ -30,13 +30,21 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from .parts.channels import unanswered_calls_in, updates_in
+from .parts.channels import channels_with_user_message, unanswered_calls_in, updates_in
 from .parts.part import Namespace, task_path
 
 _TOOLS: Final = "tools"
 """The name that LangChain's `create_agent` and most graphs give to the node that runs tools."""
+
+
+class _Unanswered(NamedTuple):
+    """An unanswered tool call in the channels of a graph."""
+
+    node: str
+    """The node that returned it; empty if the tool call is older than the stream."""
+    channel: str
 
 
 class ToolTasks:
@@ -52,9 +60,8 @@ class ToolTasks:
         self._callers: dict[tuple[Namespace, str], set[str]] = {}
         """A mapping from a graph and the id of an unanswered tool call to the nodes that made a tool call with this
         id."""
-        self._unanswered: dict[Namespace, dict[str, str]] = {}
-        """For each graph, a mapping from each unanswered tool call in its channels to the node that returned it. The
-        name of the node is empty if the tool call is older than the stream."""
+        self._unanswered: dict[Namespace, dict[str, _Unanswered]] = {}
+        """For each graph, the unanswered tool calls in its channels by their ids."""
         self._answers: dict[Namespace, bool] = {}
         """For each task that runs a graph, whether tool calls made by other nodes were unanswered when the task
         began."""
@@ -85,19 +92,29 @@ class ToolTasks:
         """Reads the unanswered tool calls in the first values of the graph at `ns`. They may be older than the
         stream."""
         if ns not in self._unanswered:
-            self._unanswered[ns] = dict.fromkeys(unanswered_calls_in(updates_in(values))[0], "")
+            calls, _ = unanswered_calls_in(updates_in(values))
+            self._unanswered[ns] = {call_id: _Unanswered("", channel) for call_id, channel in calls.items()}
 
     def read_updates(self, ns: Namespace, node: str, updates: Sequence[Mapping[str, Any]]) -> set[str]:
         """Reads the tool calls and the results in the updates of a node of the graph at `ns`. The tool calls without a
-        result are unanswered from now on. Returns the ids of the tool calls that the results answer."""
+        result are unanswered from now on, and those before a user's message no longer are (rule 1). Returns the ids of
+        the tool calls that the results answer."""
         unanswered, answered = unanswered_calls_in(updates)
         for call_id in answered:  # a result that is not a message object appears only in the output
             self._answered(ns, node, call_id)
-        if unanswered or answered:
-            kept = self._unanswered.get(ns, {})
-            if kept:
-                kept = {call_id: by for call_id, by in kept.items() if by != node and call_id not in answered}
-            self._unanswered[ns] = kept | dict.fromkeys(unanswered, node)
+        kept = self._unanswered.get(ns)
+        if kept:
+            ended = channels_with_user_message(updates)
+            kept = {
+                call_id: call
+                for call_id, call in kept.items()
+                if call_id not in answered
+                and call.channel not in ended
+                and (call.node != node or not (unanswered or answered))
+            }
+        if kept is not None or unanswered or answered:
+            made = {call_id: _Unanswered(node, channel) for call_id, channel in unanswered.items()}
+            self._unanswered[ns] = (kept or {}) | made
         return answered
 
     def record_own_message(self, ns: Namespace, node: str) -> None:
@@ -114,7 +131,7 @@ class ToolTasks:
         call_id = _called_tool(task["input"])
         if call_id is None and task.get("name") == _TOOLS and (ns, _TOOLS) not in self._own_messages:
             unanswered, _ = unanswered_calls_in(updates_in(task["input"]))
-            call_id = unanswered.pop() if len(unanswered) == 1 else None
+            call_id = next(iter(unanswered)) if len(unanswered) == 1 else None
         if call_id is not None:
             self._calls[path] = call_id
         return call_id
@@ -160,7 +177,7 @@ class ToolTasks:
         known = self._answers.get(task)
         if known is None:
             graph, node = _node(task)
-            has_unanswered = any(by != node for by in self._unanswered.get(graph, {}).values())
+            has_unanswered = any(call.node != node for call in self._unanswered.get(graph, {}).values())
             known = self._answers[task] = has_unanswered and (graph, node) not in self._own_messages
         return known
 

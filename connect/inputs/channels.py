@@ -75,6 +75,8 @@ class InputChannels:
     """Of those, the ones known to have a value from the start: an empty list, say."""
     context: frozenset[str] = frozenset()
     """The fields of its runtime context."""
+    has_default_context: bool = False
+    """Whether its runtime context can be made of nothing: every field has a default."""
     is_plain: bool = False
     """Whether the conversation's channel is known to have no reducer: what is written replaces its value."""
 
@@ -157,9 +159,15 @@ def takes_no_messages(channels: InputChannels, intake: Intake) -> bool:
 
 def context_of(channels: InputChannels, given: RunAgentInput, base: Any) -> Any:
     """The runtime context with the client's tools and context in it; `base` is the owner's. None if there is nothing
-    for it."""
+    for it.
+
+    A context of defaults is made if nobody gives one, as a LangGraph server makes it: graphs that were written for one
+    read `runtime.context.model` without a check (https://github.com/langchain-ai/react-agent).
+    """
     front_end = _front_end(given)
     found = {name: front_end[name] for name in _FIELDS if name in channels.context}
+    if base is None and channels.has_default_context:
+        return found
     if not found or not (base is None or isinstance(base, Mapping)):
         return base
     return {**found, **(base or {})}

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from typing import Any
 
 from langgraph.channels import BinaryOperatorAggregate, LastValue
@@ -26,9 +26,16 @@ def input_channels_of(graph: Pregel[Any, Any, Any, Any], messages_key: str) -> I
     names = _taken_by(graph)
     reduced = {name for name, channel in graph.channels.items() if isinstance(channel, _REDUCED)}
     begun = {name for name in reduced if graph.channels[name].is_available()}  # type: ignore[union-attr]
-    context = _fields_of(getattr(graph, "context_schema", None))
-    is_plain = isinstance(graph.channels.get(messages_key), LastValue)
-    return InputChannels(if_taken(messages_key, names), names, frozenset(reduced), frozenset(begun), context, is_plain)
+    schema = getattr(graph, "context_schema", None)
+    return InputChannels(
+        if_taken(messages_key, names),
+        names,
+        reducers=frozenset(reduced),
+        begun=frozenset(begun),
+        context=_fields_of(schema),
+        has_default_context=_has_defaults(schema),
+        is_plain=isinstance(graph.channels.get(messages_key), LastValue),
+    )
 
 
 def _taken_by(graph: Pregel[Any, Any, Any, Any]) -> frozenset[str] | None:
@@ -51,3 +58,12 @@ def _fields_of(schema: Any) -> frozenset[str]:
     if isinstance(schema, type) and issubclass(schema, BaseModel):
         return frozenset(field.alias or name for name, field in schema.model_fields.items())
     return frozenset(getattr(schema, "__annotations__", ()))
+
+
+def _has_defaults(schema: Any) -> bool:
+    """Whether a context's class is a dataclass or a pydantic model each field of which has a default."""
+    if is_dataclass(schema):
+        defaults = ((field.default, field.default_factory) for field in fields(schema) if field.init)
+        return all(any(default is not MISSING for default in pair) for pair in defaults)
+    is_model = isinstance(schema, type) and issubclass(schema, BaseModel)
+    return is_model and not any(field.is_required() for field in schema.model_fields.values())

@@ -83,14 +83,14 @@ def written_messages(updates: Sequence[Mapping[str, Any]], key: str) -> list[Any
     return [message for messages in values if type(messages) in (list, tuple) for message in messages]
 
 
-def unanswered_calls_in(updates: Sequence[Mapping[str, Any]]) -> tuple[set[str], set[str]]:
-    """Returns two sets of ids: those of the unanswered tool calls, and those of the answered ones. In each list of
-    messages, only the last assistant message and the results after it are considered. `updates`: the updates of a node,
-    or the values of a graph as a single update. All channels are searched."""
-    calls: set[str] = set()
+def unanswered_calls_in(updates: Sequence[Mapping[str, Any]]) -> tuple[dict[str, str], set[str]]:
+    """Returns the unanswered tool calls, as a mapping from their ids to their channels, and the ids of the answered
+    ones. In each list of messages, only the last assistant message and the results after it are considered. `updates`:
+    the updates of a node, or the values of a graph as a single update. All channels are searched."""
+    calls: dict[str, str] = {}
     answered: set[str] = set()
     for update in updates:
-        for value in update.values():
+        for channel, value in update.items():
             for message in reversed(value if type(value) in (list, tuple) else (value,)):
                 fields = fields_of(message)
                 kind = kind_of(fields)
@@ -99,9 +99,19 @@ def unanswered_calls_in(updates: Sequence[Mapping[str, Any]]) -> tuple[set[str],
                     continue
                 for call in as_sequence(fields.get("tool_calls")) if kind == "ai" else ():
                     if type(call) is dict and isinstance(call.get("id"), str):
-                        calls.add(call["id"])
+                        calls[call["id"]] = channel
                 break
-    return calls - answered, answered
+    return {call_id: channel for call_id, channel in calls.items() if call_id not in answered}, answered
+
+
+def channels_with_user_message(updates: Sequence[Mapping[str, Any]]) -> set[str]:
+    """Returns the channels to which the updates of a node add a user's message at the end."""
+    lasts = (
+        (channel, value[-1] if type(value) in (list, tuple) and value else value)
+        for update in updates
+        for channel, value in update.items()
+    )
+    return {channel for channel, last in lasts if type(last) is not str and kind_of(fields_of(last)) == "human"}
 
 
 def _outputs(output: Any) -> Sequence[Any]:

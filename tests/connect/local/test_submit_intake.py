@@ -11,6 +11,7 @@ from langgraph.config import get_config
 from langgraph.graph import START, StateGraph
 from langgraph.runtime import Runtime
 from langgraph_agui.connect import Intake, InvalidInputError, Prepared, run
+from pydantic import BaseModel
 
 from tests.support.clients.agui_client import AguiClient
 from tests.support.clients.chatting import Chat
@@ -127,6 +128,26 @@ async def test_a_graphs_context_is_the_owners_and_the_hooks(agui_client: AguiCli
     chat = Chat(agui_client, noting(Who), intake=intake)
     await chat.says("one")
     assert chat.texts[-1].endswith("Who(user='ann', language='de')")
+
+
+class Tone(BaseModel):
+    tone: str = "kind"
+
+
+class Needed(BaseModel):
+    tone: str
+
+
+@pytest.mark.parametrize(
+    ("schema", "context"), [(Who, "Who(user='', language='')"), (Tone, "tone='kind'"), (Needed, "None"), (None, "None")]
+)
+async def test_a_graph_has_the_context_of_its_defaults_if_nobody_gives_one(
+    schema: Any, context: str, agui_client: AguiClient
+) -> None:
+    """As on a LangGraph server. A field without a default is missed there too."""
+    chat = Chat(agui_client, noting(schema))
+    await chat.says("one")
+    assert chat.texts[-1].endswith(context)
 
 
 class Topic(TypedDict):
