@@ -142,7 +142,7 @@ class Ledger:
         checkpoint was read."""
         self._brought: set[str] = set()
         """The ids of messages that checkpoints have added to the client's messages during the current superstep."""
-        self._unsaved: set[str] = set()
+        self._until_end: set[str] = set()
         """The ids of messages that are kept only until the run ends."""
 
     # --- what is known --------------------------------------------------------------------------------------------
@@ -178,19 +178,19 @@ class Ledger:
                 by_node.setdefault(node, []).append(message)
         return by_node
 
-    def waiting_messages(self, stored: Set[object], answered: Set[object]) -> list[Event]:
+    def only_displayed(self, stored: Set[object], answered: Set[object]) -> list[Event]:
         """The client's copies of the run's own pending and kept messages that no checkpoint contains, but not of
         activities and of messages of subagents. In between are the ids of the other messages, from the stored message
         before the first of these copies on. `stored`, `answered`: as for `not_stored`."""
         own = (record for record in (*self._pending.values(), *self._kept.values()) if record.owner.id is None)
-        missing = {record.id for record in own if not record.main.is_among(stored, answered)}
+        not_stored = {record.id for record in own if not record.main.is_among(stored, answered)}
         messages = self._view.messages
-        waiting = {item["id"] for item in messages if item["id"] in missing and item["role"] != "activity"}
-        if not waiting:
+        shown = {item["id"] for item in messages if item["id"] in not_stored and item["role"] != "activity"}
+        if not shown:
             return []
-        first = next(at for at, item in enumerate(messages) if item["id"] in waiting)
+        first = next(at for at, item in enumerate(messages) if item["id"] in shown)
         before = (at for at in range(first - 1, -1, -1) if messages[at]["id"] in stored)
-        return [item if item["id"] in waiting else {"id": item["id"]} for item in messages[next(before, first) :]]
+        return [item if item["id"] in shown else {"id": item["id"]} for item in messages[next(before, first) :]]
 
     def task(self, message_id: str) -> str:
         """The task (`langgraph_checkpoint_ns`) that a pending message comes from; empty if the message's chunks did not
@@ -290,16 +290,16 @@ class Ledger:
                 record.id = message_id
                 self._kept[message_id] = record
 
-    def keep_unsaved(self, ids: Collection[str]) -> None:
-        """Records that unsaved messages stay with the client until the run ends (see `release_unsaved`)."""
-        self._unsaved |= set(ids)
+    def keep_until_end(self, ids: Collection[str]) -> None:
+        """Records that these unsaved messages stay with the client until the run ends (`make_unsaved_pending`)."""
+        self._until_end |= set(ids)
         self.keep(ids)
 
-    def release_unsaved(self) -> None:
-        """Makes the messages that were passed to `keep_unsaved` pending again, because the run has ended."""
-        for message_id in self._unsaved & self._kept.keys():
+    def make_unsaved_pending(self) -> None:
+        """Makes the messages that were passed to `keep_until_end` pending again, because the run has ended."""
+        for message_id in self._until_end & self._kept.keys():
             self._pending[message_id] = self._kept.pop(message_id)
-        self._unsaved.clear()
+        self._until_end.clear()
 
     def read_checkpoint(self, ids: Collection[str]) -> None:
         """Records the ids of the messages of a checkpoint that was read during the stream."""

@@ -203,11 +203,11 @@ class Procedures:
         stored = self._subgraphs.stored(owners, places, at_breakpoint=at_breakpoint, has_compared=has_compared)
         return SubgraphMessages(stored, bool(self._interrupts))
 
-    def _release(self, *, is_older: bool = False) -> Iterable[Event]:
+    def _emit_deferred(self, *, is_older: bool = False) -> Iterable[Event]:
         """Returns the events for the first values, if they were deferred (rule 1)."""
         if not self._root.is_deferring:
             return ()
-        return self._reconciled(self._root.release(self._stored_in_subgraphs(), is_older=is_older))
+        return self._reconciled(self._root.emit_deferred(self._stored_in_subgraphs(), is_older=is_older))
 
     def _reconciled(self, made: Generator[Event, None, SuperstepEnd | None]) -> Iterator[Event]:
         """Yields the events for root values. If the values end a superstep, this method also calls the handlers for the
@@ -230,7 +230,7 @@ class Procedures:
         """Returns the messages that no checkpoint contains, if the run is waiting at an interrupt (see
         `Translator.waiting_messages`)."""
         with self._losses.guard("The messages of a run that waits"):
-            return self._root.waiting_messages(self._stored_in_subgraphs()) if self._interrupts else []
+            return self._root.only_displayed(self._stored_in_subgraphs()) if self._interrupts else []
         return []
 
     def asking_calls(self) -> dict[str, str | None]:
@@ -244,7 +244,7 @@ class Procedures:
         return self._interrupts.items(self._run_id, self._view.messages, self._owner, self._owns_calls)
 
     def _on_message(self, part: Part) -> Iterator[Event]:
-        yield from self._release()
+        yield from self._emit_deferred()
         message, metadata = part.data
         metadata = _NONE if metadata is None else metadata
         ns = part.ns
@@ -253,9 +253,12 @@ class Procedures:
         yield from self._steps.on_message(ns, metadata)
         self._superstep.read_message(ns, metadata)
         owner = self._owner(ns)
-        yield from self._stream.on_message(ns, message, metadata, owner)
-        if kind_of(fields_of(message)) == "tool":
-            yield from self._on_result(ns, message, metadata, owner)
+        if kind_of(fields_of(message)) != "tool":
+            yield from self._stream.on_message(ns, message, metadata, owner)
+            return
+        with self._losses.guard("A tool result"):
+            yield from self._stream.on_message(ns, message, metadata, owner)
+        yield from self._on_result(ns, message, metadata, owner)
 
     def _on_result(self, ns: Namespace, message: Any, metadata: Mapping[str, Any], owner: Owner) -> Iterator[Event]:
         """Yields the events that follow a tool result. They end the progress and the subagent that belong to the tool
@@ -275,7 +278,7 @@ class Procedures:
             for call_id in answered:
                 emitted_id = self._ledger.call_ids.call_of_result(call_id, owner)
                 if emitted_id is not None:
-                    self._state.release(self._predictions.predicted_by(emitted_id))
+                    self._state.end_predictions_of(self._predictions.predicted_by(emitted_id))
 
     # --- nodes and values -----------------------------------------------------------------------------------------
 
@@ -287,14 +290,12 @@ class Procedures:
         if is_cached and self._may_be_replayed(data):
             self._root.is_resumed = True
         else:
-            yield from self._release()
+            yield from self._emit_deferred()
         for node, output in data.items():
             name = to_text(node)
             if name not in ("__interrupt__", "__metadata__"):
-                try:
+                with self._losses.guard("The output of a node"):
                     yield from self._on_node_output(part.ns, name, output, is_cached=is_cached)
-                except Exception as error:
-                    self._losses.fault("The output of a node", error)
         if self._superstep.has_unsaved_messages:
             yield from self._remove_unsaved_messages()
 
@@ -381,7 +382,7 @@ class Procedures:
         if part.ns:
             yield from self._on_child_values(part, is_partial=bool(interrupts))
             return
-        yield from self._release()
+        yield from self._emit_deferred()
         # A graph yields values before its first node runs, and again later. A function yields only its result.
         has_messages = type(named.get(self._options.messages_key)) in (list, tuple)
         had_values = self._root.last is not None
@@ -389,39 +390,33 @@ class Procedures:
         self._output = _NOTHING
         if not interrupts:
             self._subgraphs.root_values_came()
-            try:
-                yield from self._superstep_ended()
-            except Exception as error:
-                self._losses.fault("The end of a superstep", error)
-                yield from self._close_messages()
-        try:
+            yield from self._superstep_ended()
+        guard = self._losses.guard
+        with guard("The subagents"):
             self._tools.read_values((), named)
             yield from self._subagents.on_values((), named)
-        except Exception as error:
-            self._losses.fault("The subagents", error)
-        waiting = self._stored_in_subgraphs()
+        in_subgraphs = self._stored_in_subgraphs()
         is_deferred = False
-        try:
-            is_deferred = self._root.defers(part.data, waiting, is_partial=bool(interrupts))
-        except Exception as error:
-            self._losses.fault("The first values", error)
+        with guard("The first values"):
+            is_deferred = self._root.defers(part.data, in_subgraphs, is_partial=bool(interrupts))
         if not is_deferred:
-            yield from self._reconciled(self._root.on_values(part.data, waiting, is_partial=bool(interrupts)))
+            yield from self._reconciled(self._root.on_values(part.data, in_subgraphs, is_partial=bool(interrupts)))
 
     def _on_child_values(self, part: Part, *, is_partial: bool) -> Iterator[Event]:
-        ns = part.ns
-        self._subgraphs.read_values(ns, part.data)
-        self._tools.read_values(ns, part.data)
-        yield from self._subagents.on_values(ns, channels(part.data))
-        yield from self._steps.on_graph(ns)
-        if not is_partial:
-            self._subgraphs.superstep_ended(ns)
+        ns, guard = part.ns, self._losses.guard
+        with guard("The values of a subgraph"):
+            self._subgraphs.read_values(ns, part.data)
+            self._tools.read_values(ns, part.data)
+            yield from self._subagents.on_values(ns, channels(part.data))
+            yield from self._steps.on_graph(ns)
+        if is_partial:
+            return
+        self._subgraphs.superstep_ended(ns)
+        with guard("The end of the messages"):
             yield from self._stream.close(ns)
+        with guard("The tool results of a subgraph"):
             yield from self._results_in(ns, (channels(part.data) or _NONE).get(self._options.messages_key))
-            yield from self._progress.superstep_ended(ns, is_waiting=bool(self._interrupts))
-            for subagent in self._subagents.running(ns):
-                yield from self._end_subagent(subagent)
-            yield from self._steps.end_superstep(ns)
+        yield from self._end_superstep(ns)
 
     def _results_in(self, ns: Namespace, messages: Any) -> Iterator[Event]:
         """Yields the events for tool results that only the values of a subgraph contain."""
@@ -437,11 +432,28 @@ class Procedures:
     def _superstep_ended(self) -> Iterator[Event]:
         """Yields the events that close the items that are still open when a superstep of the root graph has ended."""
         self._superstep.reset()
-        yield from self._stream.close()
-        yield from self._progress.superstep_ended((), is_waiting=bool(self._interrupts))
-        for subagent in self._subagents.running():
-            yield from self._end_subagent(subagent)
-        yield from self._steps.end_superstep(())
+        yield from self._end_messages()
+        yield from self._end_superstep(())
+
+    def _end_superstep(self, ns: Namespace) -> Iterator[Event]:
+        """Yields the events that end the progress of tools, the subagents and the steps of the graph at `ns`, because
+        one of its supersteps has ended. The messages have already been closed."""
+        with self._losses.guard("The progress of tools"):
+            yield from self._progress.superstep_ended(ns, is_waiting=bool(self._interrupts))
+        yield from self._end_subagents_and_steps(ns)
+
+    def _end_subagents_and_steps(self, ns: Namespace, failure: Failure | None = None) -> Iterator[Event]:
+        """Yields the events that end the subagents and the steps of the graph at `ns`, from the innermost to the
+        outermost. `failure`: as for `_end_subagent`."""
+        guard = self._losses.guard
+        running: list[Subagent] = []
+        with guard("The end of the subagents"):
+            running = self._subagents.running(ns)
+        for subagent in running:
+            with guard("The end of a subagent"):
+                yield from self._end_subagent(subagent, failure)
+        with guard("The end of the steps"):
+            yield from self._steps.end_superstep(ns)
 
     def _on_checkpoint(
         self, values: Any, ns: Namespace, interrupts: Sequence[Any], at_breakpoint: bool
@@ -453,7 +465,7 @@ class Procedures:
                 yield from self._subagents.on_values(ns, channels(values))
         elif values is not None:
             self._subagents.read_checkpoint(channels(values))
-            yield from self._release(is_older=True)
+            yield from self._emit_deferred(is_older=True)
             checkpoint = self._root.read_checkpoint(values)
             if checkpoint is not None:
                 overlap = Overlap(set(), set())
@@ -469,7 +481,7 @@ class Procedures:
         payload = to_json(part.data)
         progress = written_progress(payload)
         if progress is None:
-            yield from self._release()
+            yield from self._emit_deferred()
         if owner.is_hidden:
             name = payload.get("name") if isinstance(payload, dict) else None
             self._losses.drop("custom event", name if isinstance(name, str) else None, Reason.SUBAGENT)
@@ -504,7 +516,7 @@ class Procedures:
 
     def _on_tasks(self, part: Part) -> Iterator[Event]:
         if not (isinstance(part.data, Mapping) and "input" in part.data):
-            yield from self._release()
+            yield from self._emit_deferred()
         if isinstance(part.data, Mapping):
             call_id = self._tools.record_task(part.ns, part.data)
             if asked := as_sequence(part.data.get("interrupts")):
@@ -539,8 +551,10 @@ class Procedures:
     def _end_subagent(self, subagent: Subagent, failure: Failure | None = None) -> Iterator[Event]:
         """Yields the events that end a subagent. The subagent has failed, has finished, or is suspended by an interrupt
         inside it."""
-        yield from self._stream.close(subagent.ns)
-        yield from self._steps.end_superstep(subagent.ns)
+        with self._losses.guard("The end of the messages"):
+            yield from self._stream.close(subagent.ns)
+        with self._losses.guard("The end of the steps"):
+            yield from self._steps.end_superstep(subagent.ns)
         depth = len(subagent.ns)
         inside = [interrupt_id for ns, interrupt_id in self._interrupts.places if ns[:depth] == subagent.ns]
         yield from self._subagents.end(subagent, inside, failure)
@@ -556,7 +570,7 @@ class Procedures:
     def _on_end(self, ending: Ending, failure: Failure | None) -> Iterator[Event]:
         guard = self._losses.guard
         with guard("The first values"):
-            yield from self._release()
+            yield from self._emit_deferred()
         if isinstance(ending, Finished):
             yield from self._end_messages()
             with guard("The interrupts of the ending"):
@@ -617,17 +631,12 @@ class Procedures:
         guard = self._losses.guard
         yield from self._end_messages()
         with guard("The true values of predicted state"):
-            if (event := self._state.end_predictions()) is not None:
+            if (event := self._state.end_all_predictions()) is not None:
                 yield event
-        running: list[Subagent] = []
-        with guard("The end of the subagents"):
-            running = self._subagents.running()
-        for subagent in running:
-            with guard("The end of a subagent"):
-                yield from self._end_subagent(subagent, failure)
-        with guard("The end of the steps"):
-            yield from self._steps.end_superstep(())
-        for _ in range(2):  # an item is still open only after an exception, or if its end event was left out
+        yield from self._end_subagents_and_steps((), failure)
+        # An item is still open only after an exception, or if its end event was left out. In the second round, an end
+        # event that was left out of the first one is made again.
+        for _ in range(2):
             with guard("What is open"):
                 if self._view.has_open_items:
                     yield from self._view.open.closings()

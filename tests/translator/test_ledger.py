@@ -51,11 +51,11 @@ def test_a_message_is_pending_or_kept_and_never_both() -> None:
 def test_unsaved_text_that_is_kept_is_pending_again_when_the_run_ends() -> None:
     ledger, record = emitted(Owner())
     ledger.close(record)
-    ledger.keep_unsaved(["message"])
+    ledger.keep_until_end(["message"])
     ledger.keep(["activity"])
     ledger.superstep_ended()
     assert ledger.is_kept("message")
-    ledger.release_unsaved()
+    ledger.make_unsaved_pending()
     assert (ledger.pending(), ledger.is_kept("message"), ledger.is_kept("activity")) == ({"message"}, False, True)
 
 

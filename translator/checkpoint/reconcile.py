@@ -124,25 +124,24 @@ class StoredMessages:
         return bool(_behind(keys[-1], known) if keys else known)
 
     def on_values(
-        self, messages: Any, *, has_compared: bool, is_partial: bool, waiting: Sequence[Event] = ()
+        self, messages: Any, *, has_compared: bool, is_partial: bool, in_subgraphs: Sequence[Event] = ()
     ) -> Iterator[Event]:
         """Yields the events for the messages channel of root `values`.
 
         `has_compared`: whether earlier values have been compared in this run. `is_partial`: whether the superstep of
         these values is still running. If so, nothing is removed, because a missing message may still be stored later.
-        `waiting`: the messages of subgraphs that are waiting at an interrupt. They count as stored, and follow the
+        `in_subgraphs`: the messages of subgraphs that are waiting at an interrupt. They count as stored, and follow the
         messages of the channel.
 
         The channel is not read again if no node has written to it and its value is the same object as before. In that
-        case, the messages are compared only if there are pending messages, if `waiting` is not empty, or if no values
-        have been compared before.
-        """
+        case, the messages are compared only if there are pending messages, if `in_subgraphs` is not empty, or if no
+        values have been compared before."""
         pending = self._ledger.pending()
         if self._is_written or messages is not self._last:
             self._read(messages)
-        elif has_compared and not pending and not waiting:
+        elif has_compared and not pending and not in_subgraphs:
             return
-        yield from self._reconcile(pending, has_compared=has_compared, is_partial=is_partial, waiting=waiting)
+        yield from self._reconcile(pending, has_compared=has_compared, is_partial=is_partial, in_subgraphs=in_subgraphs)
 
     def _read(self, messages: Sequence[Any]) -> None:
         self._last, self._is_written = messages, False
@@ -179,11 +178,13 @@ class StoredMessages:
         unsaved = pending.difference(by_id(self._listed))
         yield from self._reconcile(pending, has_compared=True, is_partial=True, overlap=Overlap(set(), unsaved))
 
-    def at_end(self, waiting: Sequence[Event]) -> Iterator[Event]:
+    def at_end(self, in_subgraphs: Sequence[Event]) -> Iterator[Event]:
         """Yields the events for the end of a run. They remove the messages that are still pending, because the
-        checkpoint does not contain them. `waiting`: as for `on_values`."""
+        checkpoint does not contain them. `in_subgraphs`: as for `on_values`."""
         if self._stored.known:
-            yield from self._reconcile(self._ledger.pending(), has_compared=True, is_partial=False, waiting=waiting)
+            yield from self._reconcile(
+                self._ledger.pending(), has_compared=True, is_partial=False, in_subgraphs=in_subgraphs
+            )
 
     def without_channel(self) -> Iterator[Event]:
         """Yields the events for root values that have no messages channel. The messages that this run emitted are
@@ -213,11 +214,11 @@ class StoredMessages:
         has_compared: bool,
         is_partial: bool,
         overlap: Overlap | None = None,
-        waiting: Sequence[Event] = (),
+        in_subgraphs: Sequence[Event] = (),
     ) -> Iterator[Event]:
         view, ledger = self._view, self._ledger
         order = view.order
-        wanted = by_id([*self._listed, *waiting] if waiting else self._listed)
+        wanted = by_id([*self._listed, *in_subgraphs] if in_subgraphs else self._listed)
         if self._plan is not None:
             yield from self._changed_plan(self._plan)
         continued, surplus = overlap or (set(), set())

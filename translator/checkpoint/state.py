@@ -52,7 +52,7 @@ class State:
         """For each channel, the value that was read last, and the bytes of its JSON. The client has this JSON."""
         self._predicted: set[str] = set()
         """The channels with predicted values that have not been replaced yet (rule 5)."""
-        self._released: set[str] = set()
+        self._ended_predictions: set[str] = set()
         """The channels whose predictions have ended. The next values contain the real values of these channels."""
         self._ever_written: set[str] = set()
         """All channels that nodes have written to during the run."""
@@ -67,7 +67,7 @@ class State:
         next values arrive."""
         self._written.update(names)
         self._ever_written.update(names)
-        self.release(names)
+        self.end_predictions_of(names)
 
     def unseen(self) -> list[str]:
         """The channels that nodes have written to, if clients see none of these channels and no option excludes them.
@@ -95,7 +95,7 @@ class State:
         """Returns the event for `values` of the root graph; None if no event is needed."""
         mode = self._options.state
         self._last = values
-        self._released.clear()
+        self._ended_predictions.clear()
         if mode in ("none", "final") or (mode == "initial" and self._has_compared):
             self._losses.drop("state with the option", mode, Reason.OPTION)
             return None
@@ -104,26 +104,26 @@ class State:
     def on_checkpoint(self, values: Any) -> Event | None:
         """Returns the event for the values of a checkpoint that was read before the end of the current superstep. The
         channels that nodes have written to in this superstep are compared again when its values arrive."""
-        written, released = set(self._written), set(self._released)
+        written, ended = set(self._written), set(self._ended_predictions)
         event = self.on_values(values)
         self._written |= written
-        self._released |= released
+        self._ended_predictions |= ended
         return event
 
-    def release(self, names: Collection[str]) -> None:
+    def end_predictions_of(self, names: Collection[str]) -> None:
         """Ends the predictions for these channels. The next values contain their real values."""
         if not self._predicted:
             return
-        self._released |= self._predicted.intersection(names)
+        self._ended_predictions |= self._predicted.intersection(names)
         self._predicted.difference_update(names)
 
-    def end_predictions(self) -> Event | None:
+    def end_all_predictions(self) -> Event | None:
         """Returns the event that replaces predicted values with the real ones at the end of a run; None if no event is
         needed."""
-        if not (self._predicted or self._released):
+        if not (self._predicted or self._ended_predictions):
             return None
         self._predicted.clear()
-        self._released.clear()
+        self._ended_predictions.clear()
         return None if self._last is _NEVER else self._event(self._last)
 
     def finish(self) -> Event | None:
@@ -140,7 +140,7 @@ class State:
             return None
         if not view.knows_state or not isinstance(view.base, dict):
             return None
-        if self._options.state != "deltas" or name in self._released:
+        if self._options.state != "deltas" or name in self._ended_predictions:
             return None
         self._seen.pop(name, None)
         self._written.add(name)

@@ -82,7 +82,7 @@ class RootValues:
     """Emits the values of the root graph, following the rules of this module.
 
     The generators that emit values return a `SuperstepEnd` if the values end a superstep, and None otherwise.
-    `waiting`: the messages of the subgraphs in which the run is waiting (`waiting_subgraphs.py`).
+    `in_subgraphs`: the messages of the subgraphs in which the run is waiting (`waiting_subgraphs.py`).
     """
 
     def __init__(
@@ -118,11 +118,11 @@ class RootValues:
         self._is_ahead = False
         """Whether a checkpoint was newer than all values that the stream has delivered so far (rule 4)."""
 
-    def defers(self, values: Any, waiting: SubgraphMessages, *, is_partial: bool) -> bool:
+    def defers(self, values: Any, in_subgraphs: SubgraphMessages, *, is_partial: bool) -> bool:
         """Defers these values until the next part arrives, if rule 1 demands it. Returns whether they were deferred."""
         if self.has_compared:
             return False
-        ids = [message["id"] for message in waiting.stored]
+        ids = [message["id"] for message in in_subgraphs.stored]
         is_older = self._messages.would_remove(self._channel(values), ids) or self._state.would_revert(values)
         if is_older:
             self.last = self._deferred = values
@@ -130,8 +130,8 @@ class RootValues:
             self._has_stream_values = self.is_deferring = True
         return is_older
 
-    def release(
-        self, waiting: SubgraphMessages, *, is_older: bool = False
+    def emit_deferred(
+        self, in_subgraphs: SubgraphMessages, *, is_older: bool = False
     ) -> Generator[Event, None, SuperstepEnd | None]:
         """Yields the events for the first values if they were deferred. `is_older`: whether these values are known to
         be older than the client's messages and state, so that nothing is removed."""
@@ -140,10 +140,10 @@ class RootValues:
         deferred, self._deferred, self.is_deferring = self._deferred, None, False
         is_older = is_older or self.is_resumed
         is_partial = is_older or self._deferred_is_partial
-        return (yield from self._reconcile(deferred, waiting, is_partial=is_partial, is_older=is_older))
+        return (yield from self._reconcile(deferred, in_subgraphs, is_partial=is_partial, is_older=is_older))
 
     def on_values(
-        self, values: Any, waiting: SubgraphMessages, *, is_partial: bool
+        self, values: Any, in_subgraphs: SubgraphMessages, *, is_partial: bool
     ) -> Generator[Event, None, SuperstepEnd | None]:
         """Yields the events for values of the stream, unless they are older than a checkpoint."""
         self._has_stream_values = True
@@ -155,7 +155,7 @@ class RootValues:
             self._losses.drop("values of the stream", None, Reason.OLDER)
             return None
         self._ignored, self.last = _NONE, values
-        return (yield from self._reconcile(values, waiting, is_partial=is_partial))
+        return (yield from self._reconcile(values, in_subgraphs, is_partial=is_partial))
 
     def read_checkpoint(self, values: Any) -> Checkpoint | None:
         """Reads the values of a checkpoint for `on_checkpoint`, which then yields the events. Returns None if the
@@ -190,44 +190,44 @@ class RootValues:
                 if (event := self._state.on_checkpoint(values)) is not None:
                     yield event
 
-    def remove_unsaved(self, waiting: SubgraphMessages) -> Generator[Event, None, SuperstepEnd | None]:
+    def remove_unsaved(self, in_subgraphs: SubgraphMessages) -> Generator[Event, None, SuperstepEnd | None]:
         """Yields the events that remove the messages emitted since the last values, because no task has written to a
         channel (rule 7)."""
         messages = self._channel(self.last)
         shows_messages = messages is not None or self._lacks_channel(self.last)
         if not (self.has_compared and shows_messages):
             return None
-        self._keep_unsaved(messages or (), waiting)
+        self._keep_unsaved(messages or (), in_subgraphs)
         yield from self._messages.without_channel() if messages is None else self._messages.remove_unsaved()
         return SuperstepEnd(is_compared=True)
 
-    def waiting_messages(self, waiting: SubgraphMessages) -> list[Event]:
+    def only_displayed(self, in_subgraphs: SubgraphMessages) -> list[Event]:
         """The messages that the client displays but no checkpoint contains. This method is called while an interrupt is
         pending (rule 5)."""
-        ids, answered = _stored_ids(self._channel(self.last) or (), waiting.stored)
-        return self._ledger.waiting_messages(ids, answered)
+        ids, answered = _stored_ids(self._channel(self.last) or (), in_subgraphs.stored)
+        return self._ledger.only_displayed(ids, answered)
 
-    def at_end(self, waiting: SubgraphMessages, state: Any = None) -> Generator[Event, None, SuperstepEnd | None]:
+    def at_end(self, in_subgraphs: SubgraphMessages, state: Any = None) -> Generator[Event, None, SuperstepEnd | None]:
         """Yields the events for the end of a run. They remove the messages that were not stored. `state`: the values in
         the ending; None if no values are known that are newer than those of the stream."""
         self._has_ended = True
-        if not waiting.is_pending:
-            self._ledger.release_unsaved()
+        if not in_subgraphs.is_pending:
+            self._ledger.make_unsaved_pending()
         if state is None and self._ignored is not _NONE:
             state = self._ignored
         if state is not None:
             self.last, self.has_all_channels = state, True
-            return (yield from self._reconcile(state, waiting, is_partial=False))
+            return (yield from self._reconcile(state, in_subgraphs, is_partial=False))
         messages = self._channel(self.last)
-        self._keep_unsaved(messages or (), waiting)
+        self._keep_unsaved(messages or (), in_subgraphs)
         if messages is None and self._lacks_channel(self.last):
             yield from self._messages.without_channel()
         else:
-            yield from self._messages.at_end(waiting.stored)
+            yield from self._messages.at_end(in_subgraphs.stored)
         return SuperstepEnd(is_compared=True)
 
     def _reconcile(
-        self, values: Any, waiting: SubgraphMessages, *, is_partial: bool, is_older: bool = False
+        self, values: Any, in_subgraphs: SubgraphMessages, *, is_partial: bool, is_older: bool = False
     ) -> Generator[Event, None, SuperstepEnd | None]:
         """Yields the events after which the client's messages and state equal these values.
 
@@ -235,56 +235,51 @@ class RootValues:
         stored. `is_older`: whether the values are older than the client's messages and state. If so, the state in them
         is not emitted.
         """
+        guard = self._losses.guard
         values = without_interrupts(values)
         messages = self._channel(values)
         ended: SuperstepEnd | None = None
         if not is_older:
-            try:
+            with guard("The plan"):
                 self._messages.read_plan(values)
-            except Exception as error:
-                self._losses.fault("The plan", error)
         if messages is not None or self._lacks_channel(values):
-            try:
-                ended = yield from self._reconcile_messages(messages, waiting, is_partial=is_partial)
-            except Exception as error:
-                self._losses.fault("The messages", error)
+            with guard("The messages"):
+                ended = yield from self._reconcile_messages(messages, in_subgraphs, is_partial=is_partial)
         elif not is_partial:
             ended = SuperstepEnd(is_compared=False)
         if not is_older:
-            try:
+            with guard("The state"):
                 if (event := self._state.on_values(values)) is not None:
                     yield event
-            except Exception as error:
-                self._losses.fault("The state", error)
         self.has_compared = True
         return ended
 
     def _reconcile_messages(
-        self, messages: Sequence[Any] | None, waiting: SubgraphMessages, *, is_partial: bool
+        self, messages: Sequence[Any] | None, in_subgraphs: SubgraphMessages, *, is_partial: bool
     ) -> Generator[Event, None, SuperstepEnd | None]:
         has_compared = self.has_compared
         if not is_partial:
-            self._keep_unsaved(messages or (), waiting)
+            self._keep_unsaved(messages or (), in_subgraphs)
         if messages is not None:
-            stored = [] if has_compared and is_partial else waiting.stored
+            stored = [] if has_compared and is_partial else in_subgraphs.stored
             yield from self._messages.on_values(
-                messages, has_compared=has_compared, is_partial=is_partial, waiting=stored
+                messages, has_compared=has_compared, is_partial=is_partial, in_subgraphs=stored
             )
         elif not is_partial:
             yield from self._messages.without_channel()
         return None if is_partial else SuperstepEnd(messages is not None or self._unsaved == "step")
 
-    def _keep_unsaved(self, messages: Sequence[Any], waiting: SubgraphMessages) -> None:
+    def _keep_unsaved(self, messages: Sequence[Any], in_subgraphs: SubgraphMessages) -> None:
         """Tells the ledger which of the superstep's messages stay although they are not stored (rule 5)."""
-        is_kept = waiting.is_pending or self._unsaved == "keep"
-        if not is_kept and (self._unsaved == "step" or self._has_ended):
-            return
-        ids, answered = _stored_ids(messages, waiting.stored)
-        missing = self._ledger.not_stored(ids, answered)
-        if is_kept:
-            self._ledger.keep(missing)
-        else:
-            self._ledger.keep_unsaved(missing)
+        if in_subgraphs.is_pending or self._unsaved == "keep":
+            self._ledger.keep(self._not_stored(messages, in_subgraphs))
+        elif self._unsaved == "run" and not self._has_ended:
+            self._ledger.keep_until_end(self._not_stored(messages, in_subgraphs))
+
+    def _not_stored(self, messages: Sequence[Any], in_subgraphs: SubgraphMessages) -> set[str]:
+        """The ids of the pending messages that no checkpoint contains."""
+        ids, answered = _stored_ids(messages, in_subgraphs.stored)
+        return self._ledger.not_stored(ids, answered)
 
     def _lacks_channel(self, values: Any) -> bool:
         """Whether these values show that the graph has no messages channel, or that no node has written to it yet (rule
@@ -300,10 +295,10 @@ class RootValues:
         return messages if issubclass(type(messages), (list, tuple)) else None  # `isinstance` may raise an exception
 
 
-def _stored_ids(messages: Sequence[Any], waiting: Sequence[Event]) -> tuple[set[Any], set[Any]]:
+def _stored_ids(messages: Sequence[Any], in_subgraphs: Sequence[Event]) -> tuple[set[Any], set[Any]]:
     """The ids of the stored messages, and the ids of the tool calls that these messages answer. `messages`: the stored
-    messages of the root graph. `waiting`: the messages of the subgraphs that are waiting at an interrupt."""
+    messages of the root graph. `in_subgraphs`: the messages of the subgraphs that are waiting at an interrupt."""
     stored = [fields_of(message) for message in messages]
-    ids = {message.get("id") for message in (*stored, *waiting)}
+    ids = {message.get("id") for message in (*stored, *in_subgraphs)}
     answered = {message.get("tool_call_id") for message in stored}
-    return ids, answered.union(message.get("toolCallId") for message in waiting)
+    return ids, answered.union(message.get("toolCallId") for message in in_subgraphs)

@@ -170,7 +170,7 @@ class BlockEvents:
         if model_call.hides_text and not model_call.hidden_text and not is_suppressed:
             why = Reason.MARKED if is_hidden(model_call.metadata, "messages") else Reason.STRUCTURED
             self._losses.drop("text of the message", model_call.message_id, why)
-        text = model_call.released(text)
+        text = model_call.text_to_emit(text)
         if not text or is_suppressed:
             return ()
         return chain(self._end_reasoning(model_call), self._text(model_call, text))

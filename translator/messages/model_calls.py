@@ -137,7 +137,7 @@ class ModelCall:
         """Whether the text is hidden or held back."""
         return self.hides_text or (self.prefix is not None and bool(self.hidden_text))
 
-    def released(self, text: str) -> str:
+    def text_to_emit(self, text: str) -> str:
         """Returns the text to emit when `text` arrives. If no text is withheld, this is `text` itself. While text is
         withheld, it is an empty string. As soon as the withheld text can no longer be JSON, it is all of that text."""
         if self.hides_text or self.prefix is not None:

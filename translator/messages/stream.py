@@ -440,7 +440,7 @@ class MessageStream:
         hidden: set[str] = set()
         text = message.get("content")
         if text:
-            model_call.released(text)
+            model_call.text_to_emit(text)
         if model_call.withholds_text:
             hidden.update(("content", "encryptedValue", "metadata"))
             if text:

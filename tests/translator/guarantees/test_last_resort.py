@@ -272,6 +272,39 @@ def test_a_fault_anywhere_is_counted_and_ends_no_stream(
     assert raised > 50
 
 
+ENDS = ("STEP_FINISHED", "SUBAGENT_FINISHED")
+BEFORE_ENDS = [
+    (MessageStream, "on_message"),
+    (MessageStream, "close"),
+    (MessageStream, "results_in"),
+    (ToolProgress, "superstep_ended"),
+]
+"""Methods that are called before the subagents and the steps of a superstep are ended."""
+
+
+@pytest.mark.last_resort
+@pytest.mark.parametrize(("kind", "method"), BEFORE_ENDS)
+def test_a_fault_before_it_delays_no_end_of_a_step_or_subagent(
+    kind: type, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recording = next(recordings("local", fixture="subagents_nested"))
+
+    def ends_of_feeds() -> list[list[Event]]:
+        run = run_parts(recording.parts, Finished(state=recording.state["values"]), view=ClientView([], {}))
+        return [[event for event in feed if event["type"] in ENDS] for feed in run.feeds]
+
+    whole = ends_of_feeds()
+    for number in count(1):
+        faulty = Faulty(getattr(kind, method), number)
+        with monkeypatch.context() as patch:
+            patch.setattr(kind, method, faulty.bound())
+            ended = ends_of_feeds()
+        if not faulty.raised:
+            break
+        assert (number, ended) == (number, whole)
+    assert number > 3
+
+
 def ends(run: TranslatorRun) -> int:
     """How many terminal events a run has."""
     return sum(event["type"] in ("RUN_FINISHED", "RUN_ERROR") for event in run.events)
