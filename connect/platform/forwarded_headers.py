@@ -7,6 +7,7 @@ the parameters that it puts into every URL."""
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 
 import httpx
 from langgraph_sdk.client import LangGraphClient
@@ -50,30 +51,18 @@ def forwarded(given: LangGraphClient, headers: Iterable[tuple[bytes, bytes]], na
     """The client with those of a request's headers that are named. The client's own of these names are not sent, also
     where the request has none: a user without credentials must not be taken for the server.
 
-    Its requests go through the given client's own connections. It owns nothing, so there is nothing to close.
+    It is a copy of the client, with the same connections. What it has of its own is set: answers put cookies into the
+    client that has sent the request, and users must not share them. It opens nothing, so there is nothing to close.
     """
     http: httpx.AsyncClient = given.http.client
     named = {name.encode("latin-1") for name in names}
     own = [(name, value) for name, value in http.headers.raw if name.lower() not in named]
     sent = [(name, value) for name, value in headers if name.lower() in named]
-    client = httpx.AsyncClient(
-        base_url=http.base_url,
-        headers=[*own, *sent],
-        timeout=http.timeout,
-        auth=None if b"authorization" in named else http.auth,
-        event_hooks=http.event_hooks,
-        transport=_Through(http),
-        trust_env=False,
-    )
+    client = copy(http)
+    client.headers = httpx.Headers([*own, *sent])
+    client.cookies = httpx.Cookies()
+    client.params = httpx.QueryParams()
+    client.follow_redirects = False
+    if b"authorization" in named:
+        client.auth = httpx.Auth()  # adds nothing, not even what the server's URL says
     return LangGraphClient(client)
-
-
-class _Through(httpx.AsyncBaseTransport):
-    """Another client's connections, and nothing else of it: its `send` would keep the cookies of an answer, and send
-    them with other requests. There is no public way to them."""
-
-    def __init__(self, http: httpx.AsyncClient) -> None:
-        self._http = http
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        return await self._http._transport_for_url(request.url).handle_async_request(request)

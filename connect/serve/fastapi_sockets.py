@@ -8,14 +8,11 @@ and of the app. The socket is opened only after that. A refusal by a dependency 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-
 from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match
-from starlette.types import Message, Receive, Scope, Send
-from starlette.websockets import WebSocket
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .streams.app_handlers import HANDSHAKE
 
@@ -49,7 +46,7 @@ class Opened(Response):
     """The answer to a handshake that has passed all dependencies: `serve` opens the socket, and serves it. The socket's
     scope has what dependencies have kept in that of the request."""
 
-    def __init__(self, request: Request, serve: Callable[[WebSocket], Awaitable[None]]) -> None:
+    def __init__(self, request: Request, serve: ASGIApp) -> None:
         super().__init__()
         self._request = request
         self._serve = serve
@@ -57,7 +54,7 @@ class Opened(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serves the socket, to its end."""
         request_scope = self._request.scope
-        await self._serve(WebSocket({**request_scope, "type": "websocket"}, *request_scope[HANDSHAKE]))
+        await self._serve({**request_scope, "type": "websocket"}, *request_scope[HANDSHAKE])
 
 
 def _as_get(scope: Scope) -> Scope:

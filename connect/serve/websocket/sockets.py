@@ -31,6 +31,7 @@ from typing import Any, Final
 import orjson
 from starlette.requests import Request
 from starlette.routing import WebSocketRoute
+from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from ...errors import log_context
@@ -67,10 +68,13 @@ class WebSockets:
 
     def routes(self) -> list[WebSocketRoute]:
         """The route of all agents."""
-        return [WebSocketRoute("/{agent}/ws", self._serve)]
+        return [WebSocketRoute("/{agent}/ws", self)]
 
-    async def _serve(self, websocket: WebSocket) -> None:
-        service, request = self._service, as_request(websocket.scope)
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Opens a socket, and serves it to its end. This is an ASGI app, and not a function of a `WebSocket`, since
+        `Connection` looks at the server's own `receive`."""
+        websocket = WebSocket(scope, receive, send)
+        service, request = self._service, as_request(scope)
         with ExitStack() as taken:
             try:
                 self._check_origin(websocket)
@@ -87,7 +91,7 @@ class WebSockets:
                 refusal_for = answered_here if HANDSHAKE in websocket.scope else refusal_to
                 await deny(websocket, response_to(refusal_for(error, request, service.closing)))
                 return
-            await _Socket(websocket, service, thread_id).serve()
+            await _Socket(websocket, service, thread_id, Connection(receive)).serve()
 
     def _check_origin(self, websocket: WebSocket) -> None:
         """Raises `Refusal` for a page of an origin that is neither the app's own nor allowed."""
@@ -102,13 +106,13 @@ class WebSockets:
 class _Socket:
     """One open socket."""
 
-    def __init__(self, websocket: WebSocket, service: Service, thread_id: str) -> None:
+    def __init__(self, websocket: WebSocket, service: Service, thread_id: str, connection: Connection) -> None:
         self._websocket = websocket
         self._service = service
         self._agent: str = websocket.path_params["agent"]
         self._thread_id = thread_id
         self._send_timeout = service.limits.send_timeout
-        self._connection = Connection(getattr(websocket, "_receive", None))
+        self._connection = connection
         self._texts: asyncio.Queue[str | None] = asyncio.Queue(_MOST_WAITING)
         """What waits to be carried out; None: the client has left."""
         self._has_left = False
