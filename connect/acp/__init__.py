@@ -1,14 +1,16 @@
-"""Graphs as agents of editors, by the Agent Client Protocol: the one folder that imports its SDK.
+"""Connects graphs to editors as agents, over the Agent Client Protocol (https://agentclientprotocol.com). No other
+folder imports the protocol's SDK.
 
-`AcpAgent` describes an agent: its graph, modes, settings and commands; `serve` speaks for it on standard input and
-output. The command `langgraph-agui acp` does both for a graph.
+`AcpAgent` describes an agent: its graph, modes, settings and commands. `serve` connects it to an editor on standard
+input and output. The command `langgraph-agui acp` does both for a graph.
 
-`SessionTools`, in `middleware`, gives the tools of an editor's MCP servers to an agent that is compiled once; it needs
-LangChain, and is imported from there.
+`middleware.SessionTools` gives the tools of an editor's MCP servers to an agent that is compiled only once. It needs
+LangChain, and is not imported here.
 
-`server` answers the methods of the protocol, over the lines of `stdio`. `sessions` has those that are open: each is a
-`conversation`, whose prompts are `turn`s, and asks its editor by `client`. What an editor is sent is made in `mapping`,
-the pure half. The SDK is imported by `server` and `client` alone, so that an agent can be described without it.
+`server` answers the methods of the protocol, and `stdio` reads and writes its messages. `sessions` holds the open
+sessions. Each of them is a `conversation`, whose prompts are `turn`s, and which sends requests to its editor by
+`client`. `mapping` makes the updates for the editor, without I/O. Only `server` and `client` import the SDK, so that an
+agent can be described without it.
 """
 
 from .agent import AcpAgent, Command, Mode, Session, Setting

@@ -1,5 +1,5 @@
-"""An agent as its owner describes it: `AcpAgent`, with its `Mode`s, `Setting`s and `Command`s, and the `Session` that
-a factory gets. How sessions are run is in `conversation` and `turn`, the methods of the protocol in `server`."""
+"""Defines how an owner describes an agent: `AcpAgent`, with its `Mode`s, `Setting`s and `Command`s, and the `Session`
+that a factory receives. `conversation` and `turn` run sessions, and `server` implements the methods of the protocol."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from .mapping.calls import Kind, Locate
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mode:
-    """A way to work that the user chooses, such as *ask* or *write*.
+    """A way of working that the user chooses, such as *ask* or *write*.
 
-    - `id`, `name`, `description`: as the editor displays it.
-    - `system_prompt`: text that `SessionTools` adds to the end of the agent's system prompt.
-    - `allowed_tools`: names of the tools that `SessionTools` lets the model call; None: all.
-    - `approved_tools`: names of the tools whose calls count as approved in this mode: the editor displays no question
-      about them.
+    - `id`, `name`, `description`: as the editor displays them.
+    - `system_prompt`: text that `SessionTools` appends to the agent's system prompt.
+    - `allowed_tools`: names of the tools that `SessionTools` lets the model call; None allows all.
+    - `approved_tools`: names of the tools whose calls count as approved in this mode. The user is not asked about them.
 
-    A graph without `SessionTools` reads the id in `configurable["agui_mode"]`, its factory in `session.mode`.
+    A graph without `SessionTools` can read the id from `configurable["agui_mode"]`, and its factory from
+    `session.mode`.
 
-    A mode that is chosen while a prompt runs applies at once to the next call of a model or a tool (`SessionTools`) and
-    to the next question (`approved_tools`). The graph and its factory get it with the next prompt. A session that is
-    loaded has the mode of its last prompt.
+    If the user chooses another mode while a prompt is running, `SessionTools` applies it to the next call of a model or
+    a tool, and `approved_tools` to the next question. The graph and its factory receive it with the next prompt. A
+    session that is loaded has the mode of its last prompt.
     """
 
     id: str
@@ -49,13 +49,13 @@ class Mode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """A choice of the user for a session, other than its mode: the model, for example. The graph gets the value in
-    `configurable[id]` from the next prompt on; a factory in `session.settings[id]`.
+    """A choice of the user for a session other than its mode, for example the model. The graph reads the value from
+    `configurable[id]`, from the next prompt on, and a factory from `session.settings[id]`.
 
-    - `id`, `name`, `description`: as the editor displays it.
-    - `values`: what can be chosen, each with the name that is displayed; the first is that of a new session.
-    - `category`: where editors place it, in the protocol's words: `model`, `thought_level`, `model_config`; None:
-      beside the others.
+    - `id`, `name`, `description`: as the editor displays them.
+    - `values`: the values to choose from, each with the name that is displayed. A new session has the first one.
+    - `category`: how the protocol classifies the setting, for editors that group settings: `model`, `thought_level` or
+      `model_config`; None for any other setting.
     """
 
     id: str
@@ -67,11 +67,12 @@ class Setting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """A slash command: `/name rest`.
+    """A slash command, written as `/name rest`.
 
-    - `name`, `description`: as the editor displays it. `hint`: what the rest is; None: there is none.
-    - `run`: a function of the session and the rest, which may be async. It returns the answer, and the graph does not
-      run. None: the graph gets the prompt as it is.
+    - `name`, `description`: as the editor displays them.
+    - `hint`: describes the rest of the line; None if the command has no rest.
+    - `run`: a function, possibly async, that takes the session and the rest, and returns the answer. The graph does not
+      run then. If None, the graph receives the prompt as it is.
     """
 
     name: str
@@ -82,12 +83,12 @@ class Command:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Session:
-    """A session of an editor, for the factory of a graph.
+    """A session of an editor, as the factory of a graph receives it.
 
-    - `id`: its id, which is that of its thread.
-    - `cwd`: the folder it is about, an absolute path; `additional_directories`: others.
-    - `mode`: the mode that the user has chosen last; None for an agent without modes.
-    - `settings`: the values that the user has chosen last, by the ids of the settings.
+    - `id`: the id of the session and of its thread.
+    - `cwd`: the absolute path of the session's folder. `additional_directories`: further folders.
+    - `mode`: the mode that the user has chosen; None for an agent without modes.
+    - `settings`: the values that the user has chosen, by the ids of the settings.
     - `tools`: the tools of the editor's MCP servers.
     """
 
@@ -100,42 +101,43 @@ class Session:
 
 
 _TAKEN: Final = ("mode", "agui_mode", "thread_id", "checkpoint_id", "checkpoint_ns")
-"""Ids that no setting can have: editors, or a graph's `configurable`, use them for something else."""
+"""Ids that a setting can't have, because editors or graphs use them for something else."""
 _current: ContextVar[Session | None] = ContextVar("agui_acp_session", default=None)
 
 
 def current_session() -> Session | None:
-    """The session that the running graph works for; None in a run without an editor, and on a LangGraph server."""
+    """Returns the session that the running graph works for. Returns None in a run without an editor, and on a LangGraph
+    server."""
     return _current.get()
 
 
 def set_current_session(session: Session) -> None:
-    """Makes this the current session for all that is started from here on."""
+    """Makes this the current session in the current context, and in all tasks that are started from it."""
     _current.set(session)
 
 
-Made = Source | Awaitable[Source]
-Factory = Callable[[Session], Made]
-_Named = TypeVar("_Named")
+MadeSource = Source | Awaitable[Source]
+Factory = Callable[[Session], MadeSource]
+_Item = TypeVar("_Item")
 
 
 class AcpAgent:
     """A graph as an agent for editors.
 
-    - `source`: as for `run`; or a function of one parameter, `session`, that makes one, which may be async. It is
-      called for each session, and again when the user has chosen another mode or setting. To list or delete sessions
-      while none is open, it is called with a session that has no id and the folder `/`.
-    - `name`: its name in the editor, which also owns its threads; None: the graph's name.
-    - `modes`: the first is that of a new session. `settings`: the other choices. `commands`: its slash commands.
-    - `options`: how runs become events; None shows the plan, and only the class of an error.
+    - `source`: as for `run`, or a function with the single parameter `session` that makes a source and may be async.
+      The function is called for each session, and again when the user has chosen another mode or setting. To list or
+      delete sessions while none is open, it is called with a session that has no id and the folder `/`.
+    - `name`: the agent's name in the editor, which also owns its threads. By default, the name of the graph.
+    - `modes`: a new session is in the first one. `settings`: the other choices. `commands`: the slash commands.
+    - `options`: how runs become events. By default, the plan is displayed, and only the class of an error.
     - `intake`: as for `run`. The keys by which sessions are found are added to the `metadata` of its `config`.
-    - `kinds`: what tools do, by tool name; for any other tool it is guessed from the words in its name.
-    - `locate`: the absolute path of a file that a tool names, None for one that is not on the disk, such as those of
-      deepagents' virtual files. None: relative paths are below the session's folder.
-    - `checkpointer`, `store`: for a graph that has none. Without a checkpointer sessions end with this process.
+    - `kinds`: what tools do, by tool name. For all other tools it is guessed from the words in their names.
+    - `locate`: returns the absolute path of a file that a tool names, or None if it is not on the disk, as with the
+      virtual files of deepagents. By default, relative paths are below the session's folder.
+    - `checkpointer`, `store`: for a graph that has none. Without a checkpointer, sessions end with this process.
 
-    Raises `TypeError` for what is no source, `ValueError` for modes, settings or commands of the same name, for a
-    setting without values or with an id that has another use, and for an unknown kind.
+    Raises `TypeError` if `source` is not a source. Raises `ValueError` if two modes, settings or commands have the same
+    name, if a setting has no values or an id with another use, and for an unknown kind.
     """
 
     def __init__(
@@ -153,12 +155,12 @@ class AcpAgent:
         checkpointer: BaseCheckpointSaver[Any] | None = None,
         store: BaseStore | None = None,
     ) -> None:
-        self.modes = _distinct("modes", [(mode.id, mode) for mode in modes])
-        self.settings = _distinct("settings", [(each.id, each) for each in settings])
-        for each in self.settings.values():
-            if not each.values or each.id in _TAKEN:
-                raise ValueError(f"settings: expected values, and another id than {', '.join(_TAKEN)}; got {each}")
-        self.commands = _distinct("commands", [(command.name, command) for command in commands])
+        self.modes = _by_name("modes", [(mode.id, mode) for mode in modes])
+        self.settings = _by_name("settings", [(setting.id, setting) for setting in settings])
+        for setting in self.settings.values():
+            if not setting.values or setting.id in _TAKEN:
+                raise ValueError(f"settings: expected values, and no id of {', '.join(_TAKEN)}; got {setting}")
+        self.commands = _by_name("commands", [(command.name, command) for command in commands])
         self.options, self.intake = options, intake or Intake()
         self.checkpointer, self.store = checkpointer, store
         self.kinds, self.locate = dict(kinds or {}), locate
@@ -166,7 +168,7 @@ class AcpAgent:
             if kind not in get_args(Kind):
                 raise ValueError(f"kinds: expected one of {', '.join(get_args(Kind))} for {tool!r}, got {kind!r}")
         self.is_per_session = is_factory(source)
-        """Whether its graph is made for each session."""
+        """Whether a graph is made for each session."""
         if not self.is_per_session:
             backend = backend_of(cast(Source, source))
             if isinstance(backend, Local) and backend.factory is not None:
@@ -175,15 +177,15 @@ class AcpAgent:
         self.name = name or _name_of(source)
 
     async def source_for(self, session: Session) -> Source:
-        """The source of a session's graph. Raises what the factory raises."""
+        """Returns the source of a session's graph. Raises what the factory raises."""
         if not self.is_per_session:
             return cast(Source, self._source)
-        made = cast(Factory, self._source)(session)
-        return await made if inspect.isawaitable(made) else made
+        source = cast(Factory, self._source)(session)
+        return await source if inspect.isawaitable(source) else source
 
 
 def is_factory(source: Any) -> bool:
-    """Whether this is a function that makes a source for a session: one with a single parameter."""
+    """Whether this is a function that makes a source for a session, which is any function with a single parameter."""
     if not callable(source) or isinstance(source, Pregel | type):
         return False
     try:
@@ -199,9 +201,9 @@ def _name_of(source: Any) -> str:
     return str(getattr(source, "name", None) or getattr(source, "__name__", None) or "agent")
 
 
-def _distinct(what: str, given: Sequence[tuple[str, _Named]]) -> Mapping[str, _Named]:
-    """What is given, by name; raises `ValueError` for a name that comes again."""
-    again = [name for name, times in Counter(name for name, _ in given).items() if times > 1]
-    if again:
-        raise ValueError(f"{what}: expected distinct names, got {', '.join(again)} more than once")
-    return dict(given)
+def _by_name(parameter: str, items: Sequence[tuple[str, _Item]]) -> Mapping[str, _Item]:
+    """Returns the items by name. Raises `ValueError` if two have the same name."""
+    repeated = [name for name, times in Counter(name for name, _ in items).items() if times > 1]
+    if repeated:
+        raise ValueError(f"{parameter}: expected distinct names, got {', '.join(repeated)} more than once")
+    return dict(items)

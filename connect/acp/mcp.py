@@ -1,9 +1,10 @@
-"""The MCP servers of an editor as tools of its session: `McpServers`. Each server is one connection for the whole
-session, opened and closed by a task of its own, since a connection must be left where it was entered.
+"""Provides the tools of an editor's MCP servers to its session: `McpServers`. Each server has one connection for the
+whole session. A task of its own opens and closes it, because the MCP client's context managers must be left in the task
+that entered them.
 
-A server that does not start, or not in time, costs itself and one log line: the session has the tools of the others.
-When a server ends later, all calls of its tools fail, those that have begun too, and the run continues. Tools of the
-same name get the name of their server as a prefix.
+If a server does not start, or not in time, a warning is logged, and the session has the tools of the other servers. If
+a server ends later, all calls of its tools fail, including those in progress, and the run continues. If tools of two
+servers have the same name, the names of the servers are added as prefixes.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ from langchain_core.tools import BaseTool
 from .mapping.calls import Kind
 
 _START: Final = 30.0
-"""Seconds that a server has to start."""
+"""How many seconds a server may take to start."""
 _END: Final = 5.0
-"""Seconds that a server has to end."""
+"""How many seconds a server may take to end."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class _Server:
-    """A server that was started. `leaves`: set when it is to end."""
+    """A server that has been started. Setting `leaves` ends it."""
 
     name: str
     tools: asyncio.Future[list[BaseTool]]
@@ -38,27 +39,27 @@ class _Server:
 
 
 class McpServers:
-    """The servers of one session."""
+    """The MCP servers of one session."""
 
     def __init__(self) -> None:
         self._servers: list[_Server] = []
 
     async def open(self, servers: Sequence[dict[str, Any]], cwd: str, label: str) -> list[BaseTool]:
-        """Starts the servers, and returns their tools. `servers`: as `session/new` has them. `cwd`: where they run.
-        `label`: as `errors.log_context`."""
-        self._servers = [_started(each, cwd, label) for each in servers]
+        """Starts servers and returns their tools. `servers` are as in `session/new`, and run in the folder `cwd`.
+        `label` is a context for log lines; see `errors.log_context`."""
+        self._servers = [_start(server, cwd, label) for server in servers]
         if self._servers:
             await asyncio.wait([server.tools for server in self._servers], timeout=_START)
-        found = []
+        tools = []
         for server in self._servers:
             error = server.tools.exception() if server.tools.done() else TimeoutError()
             if error is None:
-                found.append((server.name, server.tools.result()))
+                tools.append((server.name, server.tools.result()))
                 continue
             reason = "it did not start in time" if isinstance(error, TimeoutError) else _class_name(error)
             _log.warning("The MCP server %s has no tools: %s (%s).", server.name, reason, label)
             server.task.cancel()
-        return _distinct(found)
+        return _with_distinct_names(tools)
 
     async def aclose(self) -> None:
         """Ends the servers."""
@@ -74,11 +75,11 @@ class McpServers:
 
 
 def kinds_of(tools: Sequence[BaseTool]) -> dict[str, Kind]:
-    """What tools do, as far as their servers describe it: a tool that changes nothing reads."""
+    """Returns what tools do, if their servers describe it: tools that change nothing are of the kind `read`."""
     return {tool.name: "read" for tool in tools if (tool.metadata or {}).get("readOnlyHint") is True}
 
 
-def _started(server: dict[str, Any], cwd: str, label: str) -> _Server:
+def _start(server: dict[str, Any], cwd: str, label: str) -> _Server:
     tools: asyncio.Future[list[BaseTool]] = asyncio.get_running_loop().create_future()
     leaves = asyncio.Event()
     task = asyncio.create_task(_run(server, cwd, label, tools, leaves), name=f"MCP server {server['name']}")
@@ -88,14 +89,14 @@ def _started(server: dict[str, Any], cwd: str, label: str) -> _Server:
 async def _run(
     server: dict[str, Any], cwd: str, label: str, tools: asyncio.Future[list[BaseTool]], leaves: asyncio.Event
 ) -> None:
-    """One server, from its start to its end."""
+    """Runs one server from its start to its end."""
     try:
         from langchain_mcp_adapters.sessions import create_session
         from langchain_mcp_adapters.tools import load_mcp_tools
 
         async with create_session(_connection(server, cwd)) as session:
             await session.initialize()
-            tools.set_result(await load_mcp_tools(session, tool_interceptors=[_failing(server["name"], label)]))
+            tools.set_result(await load_mcp_tools(session, tool_interceptors=[_interceptor(server["name"], label)]))
             await leaves.wait()
     except asyncio.CancelledError:
         tools.cancel()
@@ -107,9 +108,9 @@ async def _run(
             _log.warning("The MCP server %s ended with an error: %s (%s).", server["name"], _class_name(error), label)
 
 
-def _failing(name: str, label: str) -> Any:
-    """An interceptor: a call that the server does not answer fails, since the connection raised, or since the server's
-    task, which is the current one, has ended. The transport of a lost connection may never answer."""
+def _interceptor(name: str, label: str) -> Any:
+    """Returns an interceptor that makes a call fail if the connection raises an exception, or if the server's task,
+    which is the current task, has ended. The transport of a lost connection may never answer."""
     from mcp import McpError
     from mcp.types import CallToolResult, TextContent
 
@@ -123,9 +124,9 @@ def _failing(name: str, label: str) -> Any:
             if calling.done():
                 return calling.result()
             reason = "it has ended"
-        except McpError as error:  # an answer that says what the model did wrong
+        except McpError as error:  # the server's answer, which says what the model did wrong
             reason = str(error)
-        except Exception as error:  # whatever a transport raises
+        except Exception as error:  # a transport may raise anything
             reason = _class_name(error)
         finally:
             calling.cancel()
@@ -137,31 +138,31 @@ def _failing(name: str, label: str) -> Any:
 
 
 def _connection(server: dict[str, Any], cwd: str) -> Any:
-    """The connection to a server, as the adapters have it."""
+    """Returns the connection to a server in the format of `langchain_mcp_adapters`."""
     kind = server.get("type", "stdio")
     if kind == "stdio":
         from mcp.client.stdio import get_default_environment
 
-        given = {each["name"]: each["value"] for each in server.get("env") or ()}
-        environment = {**get_default_environment(), **given}
+        own = {variable["name"]: variable["value"] for variable in server.get("env") or ()}
+        environment = {**get_default_environment(), **own}
         command = {"command": server["command"], "args": list(server.get("args") or ())}
         return {"transport": "stdio", **command, "env": environment, "cwd": cwd}
-    headers = {each["name"]: each["value"] for each in server.get("headers") or ()}
+    headers = {header["name"]: header["value"] for header in server.get("headers") or ()}
     transport = "sse" if kind == "sse" else "streamable_http"
     return {"transport": transport, "url": server["url"], "headers": headers}
 
 
-def _distinct(found: Sequence[tuple[str, list[BaseTool]]]) -> list[BaseTool]:
-    times = Counter(tool.name for _, tools in found for tool in tools)
+def _with_distinct_names(servers: Sequence[tuple[str, list[BaseTool]]]) -> list[BaseTool]:
+    times = Counter(tool.name for _, tools in servers for tool in tools)
     return [
         tool if times[tool.name] == 1 else tool.model_copy(update={"name": f"{server}_{tool.name}"})
-        for server, tools in found
+        for server, tools in servers
         for tool in tools
     ]
 
 
 def _class_name(error: BaseException) -> str:
-    """The name of an error's class; for a group, of its first error's."""
+    """Returns the name of an error's class. For an exception group, it is the class of the first error in it."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return type(error).__name__

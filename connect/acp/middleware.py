@@ -1,5 +1,5 @@
-"""`SessionTools`: the tools of an editor's session, and its mode, for an agent that is compiled once for all sessions.
-The only middleware of this package."""
+"""Gives the tools and the mode of an editor's session to an agent that is compiled once for all sessions:
+`SessionTools`. It is the only middleware in this package."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from .agent import Session, current_session
 
 
 class SessionTools(AgentMiddleware[Any, Any, Any]):
-    """Gives a model the tools of the session that it runs for, and runs them: those of the editor's MCP servers. It
-    also applies the session's mode: its `allowed_tools`, and its `system_prompt`. Without a session it changes nothing.
+    """Offers a model the tools of the current session, which come from the editor's MCP servers, and runs them. It also
+    applies the session's mode: its `allowed_tools` and its `system_prompt`. It changes nothing without a session.
 
     Example:
         graph = create_agent("openai:gpt-5", tools, middleware=[SessionTools()])
@@ -25,11 +25,11 @@ class SessionTools(AgentMiddleware[Any, Any, Any]):
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
-        """The call of a model, with the session's tools."""
+        """Calls a model with the session's tools."""
         session = current_session()
         if session is None:
             return await handler(request)
-        changes: dict[str, Any] = {"tools": [each for each in _tools(request, session) if _is_allowed(each, session)]}
+        changes: dict[str, Any] = {"tools": [tool for tool in _tools(request, session) if _is_allowed(tool, session)]}
         mode = session.mode
         if mode is not None and mode.system_prompt:
             own = request.system_prompt
@@ -41,7 +41,7 @@ class SessionTools(AgentMiddleware[Any, Any, Any]):
         request: ToolCallRequest,
         handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]],
     ) -> ToolMessage | Command[Any]:
-        """The call of a tool, which may be one of the session's."""
+        """Calls a tool, which may be one of the session's."""
         session, name = current_session(), request.tool_call["name"]
         if session is None:
             return await handler(request)
@@ -50,14 +50,14 @@ class SessionTools(AgentMiddleware[Any, Any, Any]):
             text = f"The tool {name} is not allowed in the mode {mode.name}."
             return ToolMessage(text, name=name, tool_call_id=str(request.tool_call["id"]), status="error")
         if request.tool is None:
-            tool = next((each for each in session.tools if each.name == name), None)
+            tool = next((tool for tool in session.tools if tool.name == name), None)
             request = request if tool is None else request.override(tool=tool)
         return await handler(request)
 
 
 def _tools(request: ModelRequest[Any], session: Session) -> list[Any]:
-    known = {_name(each) for each in request.tools}
-    return [*request.tools, *(each for each in session.tools if each.name not in known)]
+    own = {_name(tool) for tool in request.tools}
+    return [*request.tools, *(tool for tool in session.tools if tool.name not in own)]
 
 
 def _is_allowed(tool: Any, session: Session) -> bool:

@@ -1,16 +1,18 @@
-"""The methods of the protocol: `serve` answers an editor on standard input and output until it leaves.
+"""Implements the methods of the protocol: `serve` answers an editor on standard input and output until it closes the
+connection.
 
 Rules:
 
-1. `initialize` is answered before anything of the agent is imported; the first session waits for the rest. An agent
-   that can't be loaded is an error of the first session, which names why.
-2. What a handler does before its first `await` is done before the next message is handled, so that a cancel finds its
-   turn.
-3. `_meta` of a request is taken out: the SDK would let it replace parameters.
-4. Other errors have the class of an exception, and never its text, unless the options of the agent say otherwise.
-5. The first updates of a new session are sent a moment after the response that names it: editors drop updates of a
-   session that they do not know yet.
-6. When the editor leaves, runs are stopped so that their last checkpoint is written, and what was opened is closed.
+1. `initialize` is answered before any module of the agent is imported, and the first session waits until the agent is
+   loaded. If the agent can't be loaded, the first session fails with an error that says why.
+2. What a handler does before its first `await` happens before the next message is handled, so that a cancellation finds
+   its turn.
+3. `_meta` is removed from the parameters of a request, because the SDK merges its contents into the parameters.
+4. Other errors contain the class of an exception, and never its text, unless the options of the agent say otherwise.
+5. The first updates of a new session are sent a moment after the response that names it, because editors drop updates
+   of a session that they do not know yet.
+6. When the editor closes the connection, runs are stopped so that their last checkpoint is written, and everything that
+   was opened is closed.
 """
 
 from __future__ import annotations
@@ -50,11 +52,11 @@ from .stdio import Answer, Stdio, current_request, take_stdio
 from .turn import RunFailedError, Turn
 
 PROTOCOL: Final = 1
-"""The version of the protocol."""
+"""The version of the protocol that is implemented."""
 _CANCEL_REQUEST: Final = "$/cancel_request"
-"""The notification that cancels any request, by its id; the SDK's router has no handler for it."""
+"""The notification that cancels a request by its id. The SDK's router has no handler for it."""
 _AFTER_RESPONSE: Final = 0.1
-"""Seconds between the response that names a session and its first update."""
+"""How many seconds after the response that names a session its first update is sent."""
 _CAPABILITIES: Final = {
     "loadSession": True,
     "promptCapabilities": {"image": True, "audio": True, "embeddedContext": True},
@@ -68,9 +70,14 @@ Load = Callable[[], Awaitable[AcpAgent]]
 
 
 async def serve(load: Load, name: str, pipes: tuple[int, int] | None = None) -> None:
-    """Answers an editor until it leaves, or this task is cancelled. `load`: gives the agent; it is awaited once, after
-    the protocol has begun. `name`: of the agent, until it is loaded. `pipes`: the file descriptors to read from and to
-    write to, as `take_stdio` returns them; None calls it."""
+    """Answers an editor until it closes the connection, or this task is cancelled.
+
+    Args:
+        load: Returns the agent. It is awaited once, after `initialize`.
+        name: The name of the agent until it is loaded.
+        pipes: The file descriptors to read from and to write to, as `take_stdio` returns them. By default,
+            `take_stdio` is called.
+    """
     stdio = Stdio(*(pipes or take_stdio()))
     handlers = Handlers(load, name)
     connection = Connection(handlers.answer, stdio, listening=False)
@@ -83,7 +90,7 @@ async def serve(load: Load, name: str, pipes: tuple[int, int] | None = None) -> 
 
 
 class Handlers:
-    """The handlers of one connection, by the names that the SDK's router gives them."""
+    """The handlers of one connection. The SDK's router requires the names of the methods."""
 
     def __init__(self, load: Load, name: str) -> None:
         self._name = name
@@ -98,11 +105,11 @@ class Handlers:
         self._router = router
 
     def connect(self, connection: Connection) -> None:
-        """Sets the connection that calls the handlers."""
+        """Sets the connection to the editor."""
         self._editor = Editor(connection, self._name)
 
     async def answer(self, method: str, params: Any, is_notification: bool) -> Any:
-        """Answers one request, or takes one notification. Raises `RequestError` for a request that is refused."""
+        """Answers a request, or handles a notification. Raises `RequestError` for a request that is refused."""
         if is_notification and method == _CANCEL_REQUEST:
             return self._cancel_request(params)
         if not is_notification:
@@ -112,30 +119,30 @@ class Handlers:
             return None
         try:
             return await self._answer(method, params, True)
-        except RequestError as error:  # a notification has no answer; the SDK would log a traceback
+        except RequestError as error:  # a notification is not answered, and the SDK would log a traceback
             _log.warning("The notification %r is ignored: %s.", method, str(error).rstrip("."))
             return None
 
     async def _answer(self, method: str, params: Any, is_notification: bool) -> Any:
-        given = (
-            {name: value for name, value in params.items() if name != "_meta"} if isinstance(params, dict) else params
-        )
+        if isinstance(params, dict):
+            params = {name: value for name, value in params.items() if name != "_meta"}
         try:
-            return await self._router(method, {} if given is None else given, is_notification)
+            return await self._router(method, {} if params is None else params, is_notification)
         except RequestError:
             raise
-        except ConnectionError as error:  # the SDK would log it as a fault of the agent
-            _log.debug("The editor has left before %s was answered.", method)
-            raise RequestError(-32603, "The editor has left.") from error
+        except ConnectionError as error:  # the SDK would log it as an error of the agent
+            _log.debug("The editor closed the connection before %s was answered.", method)
+            raise RequestError(-32603, "The editor has closed the connection.") from error
         except ValidationError as error:
-            raise _invalid("; ".join(f"{_place(each)}: {each['msg']}" for each in error.errors()[:5])) from error
+            details = (f"{_parameter(detail)}: {detail['msg']}" for detail in error.errors()[:5])
+            raise _invalid("; ".join(details)) from error
         except RunFailedError as error:
             raise RequestError(-32603, f"The run failed: {error}", {"error": error.code}) from error
         except AguiError as error:
             log_failure(error, f"method {method!r}")
             raise _error_of(error) from error
         except Exception as error:
-            _log.exception("The method %s raised.", method)
+            _log.exception("The method %s raised an exception.", method)
             raise RequestError(
                 -32603, f"Internal error: {type(error).__name__}", {"error": type(error).__name__}
             ) from error
@@ -143,37 +150,37 @@ class Handlers:
     # --- the methods --------------------------------------------------------------------------------------------------
 
     async def initialize(self, protocol_version: int, client_capabilities: Any = None, **_: Any) -> Any:
-        """Answers the version and the capabilities, and begins to load the agent."""
+        """Answers with the version and the capabilities, and starts to load the agent."""
         self._editor.capabilities = _json(client_capabilities) or {}
         if self._sessions is None:
-            self._sessions = asyncio.create_task(self._loaded(), name="the agent is loaded")
+            self._sessions = asyncio.create_task(self._load_agent(), name="load the agent")
             self._sessions.add_done_callback(_note_failure)
         info = {"name": self._name, "title": self._name, "version": __version__}
         return {"protocolVersion": PROTOCOL, "agentCapabilities": _CAPABILITIES, "agentInfo": info, "authMethods": []}
 
     async def new_session(self, cwd: str, mcp_servers: Any = None, additional_directories: Any = None, **_: Any) -> Any:
-        """Opens a new session. Its thread is saved with its first prompt."""
+        """Opens a new session. Its thread is saved with the first prompt."""
         sessions = await self._ready()
         conversation = await sessions.begin(
             str(uuid4()), _absolute(cwd), _absolute_paths(additional_directories), _json_list(mcp_servers)
         )
-        return self._described(conversation, {"sessionId": conversation.session.id})
+        return self._answer_with_session(conversation, {"sessionId": conversation.session.id})
 
     async def load_session(
         self, session_id: str, cwd: str, mcp_servers: Any = None, additional_directories: Any = None, **_: Any
     ) -> Any:
-        """Opens a session that exists, and emits all that is in it."""
-        return await self._opened(session_id, cwd, mcp_servers, additional_directories, emits=True)
+        """Opens an existing session, and emits its whole content."""
+        return await self._reopen(session_id, cwd, mcp_servers, additional_directories, emits=True)
 
     async def resume_session(
         self, session_id: str, cwd: str, mcp_servers: Any = None, additional_directories: Any = None, **_: Any
     ) -> Any:
-        """Opens a session that exists, and whose content the editor has."""
-        return await self._opened(session_id, cwd, mcp_servers, additional_directories, emits=False)
+        """Opens an existing session whose content the editor already has."""
+        return await self._reopen(session_id, cwd, mcp_servers, additional_directories, emits=False)
 
     async def list_sessions(self, cwd: str | None = None, cursor: str | None = None, **_: Any) -> Any:
-        """A page of the sessions that exist, the newest first."""
-        return await (await self._ready()).listed(cwd, cursor)
+        """Returns a page of the existing sessions, newest first."""
+        return await (await self._ready()).list_page(cwd, cursor)
 
     async def prompt(self, session_id: str, prompt: Any, **_: Any) -> Any:
         """Runs a prompt to its end."""
@@ -194,7 +201,7 @@ class Handlers:
             turn.is_over.set()
 
     async def cancel(self, session_id: str, **_: Any) -> None:
-        """Cancels the prompt of a session, or the run that it follows. An idle or unknown session is ignored."""
+        """Cancels the prompt of a session, or the run that it follows. Does nothing for an idle or unknown session."""
         if session_id in self._turns:
             self._turns[session_id].cancel()
         elif (conversation := self._open().get(session_id)) is not None and conversation.is_followed:
@@ -209,7 +216,7 @@ class Handlers:
         return Answer({}, lambda: self._send_later(session_id, [update], 0))
 
     async def set_config_option(self, session_id: str, config_id: str, value: Any, **_: Any) -> Any:
-        """Sets one option of a session, and returns all of them."""
+        """Sets an option of a session, and returns all options."""
         conversation = self._conversation(session_id)
         if not conversation.choices.choose(config_id, value):
             raise _invalid("configId, value: expected an option of the session, and one of its values")
@@ -218,29 +225,29 @@ class Handlers:
         return Answer(result, lambda: self._send_later(session_id, updates, 0))
 
     async def close_session(self, session_id: str, **_: Any) -> Any:
-        """Stops what runs in a session, and frees it. The thread stays."""
+        """Stops the run of a session, and closes the session. The thread remains."""
         self._conversation(session_id)
         await self._end(session_id)
         return {}
 
     async def delete_session(self, session_id: str, **_: Any) -> Any:
-        """Deletes a session with its thread. One that does not exist is no error."""
+        """Deletes a session with its thread. Does nothing if it does not exist."""
         sessions = await self._ready()
         await self._end(session_id)
         await sessions.delete(session_id)
         return {}
 
     def _cancel_request(self, params: Any) -> None:
-        """Cancels the prompt that came with this request. Other requests are not cancelled: they are answered soon."""
+        """Cancels the prompt that this request started. Other requests are answered soon, and are not cancelled."""
         request = params.get("requestId") if isinstance(params, dict) else None
         for turn in self._turns.values():
             if request is not None and type(request) is type(turn.request) and request == turn.request:
                 turn.cancel()
 
-    # --- what they share ----------------------------------------------------------------------------------------------
+    # --- shared by the methods ----------------------------------------------------------------------------------------
 
     async def _ready(self) -> Sessions:
-        """The sessions, when the agent is loaded. Raises `RequestError` if it could not be."""
+        """Returns the sessions once the agent is loaded. Raises `RequestError` if the agent can't be loaded."""
         if self._sessions is None:
             raise RequestError(-32600, "expected `initialize` first")
         try:
@@ -252,11 +259,11 @@ class Handlers:
                 -32603, f"The agent can't be loaded: {error}", {"error": type(error).__name__}
             ) from error
 
-    async def _loaded(self) -> Sessions:
+    async def _load_agent(self) -> Sessions:
         return Sessions(await self._load(), self._editor)
 
     def _open(self) -> dict[str, Conversation]:
-        """The open sessions; none before the agent is loaded."""
+        """Returns the open sessions. Before the agent is loaded, no session is open."""
         loading = self._sessions
         if loading is None or not loading.done() or loading.cancelled() or loading.exception() is not None:
             return {}
@@ -265,33 +272,33 @@ class Handlers:
     def _conversation(self, session_id: str) -> Conversation:
         conversation = self._open().get(session_id)
         if conversation is None:
-            raise _unknown()
+            raise _unknown_session()
         return conversation
 
     def _check_idle(self, session_id: str) -> None:
         if session_id in self._turns:
-            raise RequestError(-32600, "The session has a prompt that is running: cancel it, or wait for its end.")
+            raise RequestError(-32600, "A prompt of the session is running: cancel it, or wait until it ends.")
 
-    async def _opened(self, session_id: str, cwd: str, servers: Any, directories: Any, *, emits: bool) -> Any:
-        """Opens a session that exists. Raises `RequestError` if it does not, or runs a prompt."""
+    async def _reopen(self, session_id: str, cwd: str, servers: Any, directories: Any, *, emits: bool) -> Any:
+        """Opens an existing session. Raises `RequestError` if it does not exist, or if its prompt is running."""
         sessions = await self._ready()
         self._check_idle(session_id)
-        folder, others = _absolute(cwd), _absolute_paths(directories)
+        folder, additional = _absolute(cwd), _absolute_paths(directories)
         await sessions.close(session_id)
-        conversation = await sessions.begin(session_id, folder, others, _json_list(servers))
-        found = False
+        conversation = await sessions.begin(session_id, folder, additional, _json_list(servers))
+        exists = False
         try:
-            found = await conversation.open(emits=emits)
+            exists = await conversation.open(emits=emits)
         finally:
-            if not found:
+            if not exists:
                 await sessions.close(session_id)
-        if not found:
-            raise _unknown()
-        return self._described(conversation, {})
+        if not exists:
+            raise _unknown_session()
+        return self._answer_with_session(conversation, {})
 
-    def _described(self, conversation: Conversation, result: dict[str, Any]) -> Answer:
-        """The result that names a session, with its modes; its commands follow."""
-        result |= conversation.choices.described()
+    def _answer_with_session(self, conversation: Conversation, result: dict[str, Any]) -> Answer:
+        """Returns the result that names a session, with its modes and options. The commands are sent after it."""
+        result |= conversation.choices.describe()
         commands = commands_of(conversation.agent)
         return Answer(result, lambda: self._send_later(conversation.session.id, commands, _AFTER_RESPONSE))
 
@@ -302,7 +309,7 @@ class Handlers:
                 for update in updates:
                     await self._editor.update(session_id, update)
             except ConnectionError:
-                _log.debug("The editor is gone.")
+                _log.debug("The editor has closed the connection.")
 
         if updates:
             task = asyncio.create_task(send())
@@ -310,14 +317,14 @@ class Handlers:
             task.add_done_callback(self._later.discard)
 
     async def _end(self, session_id: str) -> None:
-        """Cancels the prompt of a session, waits for its end, and closes the session."""
+        """Cancels the prompt of a session, waits until it has ended, and closes the session."""
         if (turn := self._turns.get(session_id)) is not None:
             turn.cancel()
             await turn.is_over.wait()
         await (await self._ready()).close(session_id)
 
     async def close(self) -> None:
-        """Ends all that was begun, once the editor is gone."""
+        """Ends everything that was started, once the editor has closed the connection."""
         for task in self._later:
             task.cancel()
         if self._sessions is None:
@@ -338,7 +345,7 @@ def _note_failure(task: asyncio.Task[Sessions]) -> None:
 
 def _error_of(error: AguiError) -> RequestError:
     if isinstance(error, ThreadNotFoundError):
-        return _unknown()
+        return _unknown_session()
     if isinstance(error, InvalidInputError | InvalidIdError):
         return _invalid(str(error))
     if isinstance(error, NotSupportedError):
@@ -352,12 +359,12 @@ def _invalid(reason: str) -> RequestError:
     return RequestError(-32602, f"Invalid params: {reason}")
 
 
-def _unknown() -> RequestError:
+def _unknown_session() -> RequestError:
     return RequestError(-32002, "There is no such session.")
 
 
-def _place(error: Any) -> str:
-    return ".".join(str(each) for each in error["loc"]) or "params"
+def _parameter(detail: Any) -> str:
+    return ".".join(str(step) for step in detail["loc"]) or "params"
 
 
 def _json(model: Any) -> Any:
@@ -374,5 +381,5 @@ def _absolute(cwd: str) -> str:
     return cwd
 
 
-def _absolute_paths(given: Any) -> tuple[str, ...]:
-    return tuple(_absolute(each) for each in given or ())
+def _absolute_paths(paths: Any) -> tuple[str, ...]:
+    return tuple(_absolute(path) for path in paths or ())

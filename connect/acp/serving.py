@@ -1,5 +1,5 @@
-"""An agent on standard input and output: `serve`, for a program of your own. The command `langgraph-agui acp` does the
-same. `serve` imports the SDK of the protocol when it is called, not before."""
+"""Connects an agent to an editor from a program of your own: `serve`. The command `langgraph-agui acp` does the same.
+The protocol's SDK is imported only when `serve` is called."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from .agent import AcpAgent
 
 
 async def serve(agent: AcpAgent) -> None:
-    """Speaks the protocol on standard input and output, until the editor leaves. What is printed after the call goes
-    to standard error. Raises `ModuleNotFoundError` without the extra `acp`."""
+    """Speaks the protocol on standard input and output until the editor closes the connection. Anything that is printed
+    after this call goes to standard error. Raises `ModuleNotFoundError` if the extra `acp` is not installed."""
     from .server import serve as serve_loaded
 
-    async def loaded() -> AcpAgent:
+    async def load() -> AcpAgent:
         return agent
 
-    await serve_loaded(loaded, agent.name)
+    await serve_loaded(load, agent.name)

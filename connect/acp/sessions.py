@@ -1,5 +1,5 @@
-"""The sessions of a connection: `Sessions` begins, lists, closes and deletes them. It has the open ones in a table;
-every other session is a thread, and nothing more."""
+"""Begins, lists, closes and deletes the sessions of a connection: `Sessions`. Only open sessions are held in memory;
+any other session exists only as a thread."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from .mapping.content import text_block, text_of
 from .mcp import McpServers
 
 _TITLE: Final = 60
-"""Characters of a title."""
+"""The maximum length of a title, in characters."""
 
 _CLOSE_WAIT: Final = 3.0
-"""Seconds that graphs have to stop, when the editor has left."""
+"""How many seconds graphs may take to stop after the editor has closed the connection."""
 
 _log = logging.getLogger(__name__)
 
 
 class Sessions:
-    """The sessions of one editor and one agent."""
+    """The sessions of one editor with one agent."""
 
     def __init__(self, agent: AcpAgent, editor: Editor) -> None:
         self.agent, self._editor = agent, editor
@@ -50,8 +50,8 @@ class Sessions:
     async def begin(
         self, session_id: str, cwd: str, directories: tuple[str, ...], servers: Sequence[dict[str, Any]]
     ) -> Conversation:
-        """Opens a session; its thread may exist already. Raises what the agent's factory raises, and
-        `NotSupportedError` for a graph that takes no messages."""
+        """Opens a session, whose thread may already exist. Raises what the agent's factory raises, and
+        `NotSupportedError` if the graph does not take messages."""
         session = Session(id=session_id, cwd=cwd, additional_directories=directories)
         choices = Choices(session, self.agent)
         mcp, label = McpServers(), log_context(self.agent.name, session_id)
@@ -67,8 +67,8 @@ class Sessions:
         return conversation
 
     async def prepare(self, conversation: Conversation, blocks: Sequence[dict[str, Any]]) -> None:
-        """Prepares for a prompt: makes the graph anew after a change of mode or settings, and emits a new session's
-        title."""
+        """Prepares for a prompt: makes a new graph if the user has chosen another mode or setting, and emits the title
+        of a new session."""
         choices = conversation.choices.metadata
         if choices != conversation.graph_choices and self.agent.is_per_session:
             conversation.backend = await self._backend_for(conversation.session)
@@ -77,29 +77,29 @@ class Sessions:
             await conversation.emit([{"sessionUpdate": "session_info_update", "title": title}])
 
     async def run_command(self, conversation: Conversation, blocks: Sequence[dict[str, Any]]) -> bool:
-        """Runs the command of a prompt, and emits its answer. Returns False for a prompt that is no command."""
+        """Runs the command in a prompt and emits its answer. Returns False if the prompt is not a command."""
         first = blocks[0].get("text", "") if blocks[0]["type"] == "text" else ""
         name, _, rest = first.removeprefix("/").partition(" ")
         command = self.agent.commands.get(name.strip()) if first.startswith("/") else None
         if command is None or command.run is None:
             return False
-        made = command.run(conversation.session, rest.strip())
-        text = await made if inspect.isawaitable(made) else made
+        answer = command.run(conversation.session, rest.strip())
+        text = await answer if inspect.isawaitable(answer) else answer
         if text:
             content = text_block(str(text))
             chunk = {"sessionUpdate": "agent_message_chunk", "messageId": str(uuid4()), "content": content}
             await conversation.emit([chunk])
         return True
 
-    async def listed(self, cwd: str | None, cursor: str | None) -> dict[str, Any]:
-        """A page of sessions, as the protocol has it. Raises `InvalidInputError` for an invalid cursor."""
-        wanted = {ORIGIN: "acp"} | ({} if cwd is None else {CWD: cwd})
+    async def list_page(self, cwd: str | None, cursor: str | None) -> dict[str, Any]:
+        """Returns a page of sessions in the protocol's format. Raises `InvalidInputError` for an invalid cursor."""
+        metadata = {ORIGIN: "acp"} | ({} if cwd is None else {CWD: cwd})
         threads = (await self._backend()).threads
         try:
-            page = await threads.search(metadata=wanted, after=cursor)
+            page = await threads.search(metadata=metadata, after=cursor)
         except ValueError as error:
             raise InvalidInputError("cursor: expected the nextCursor of a list") from error
-        found = [
+        sessions = [
             {
                 "sessionId": thread.thread_id,
                 "cwd": str(thread.metadata.get(CWD) or "/"),
@@ -108,10 +108,10 @@ class Sessions:
             }
             for thread in page.threads
         ]
-        return {"sessions": found, **({} if page.next is None else {"nextCursor": page.next})}
+        return {"sessions": sessions, **({} if page.next is None else {"nextCursor": page.next})}
 
     async def close(self, session_id: str) -> None:
-        """Closes a session. A run of it in this process is stopped; one on a platform continues."""
+        """Closes a session. If its run is in this process, it is stopped; a run of a platform continues."""
         conversation = self.open.pop(session_id, None)
         if conversation is None:
             return
@@ -121,29 +121,30 @@ class Sessions:
         await conversation.servers.aclose()
 
     async def delete(self, session_id: str) -> None:
-        """Deletes a session's thread, if there is one."""
+        """Deletes the thread of a session, if it exists."""
         try:
             await OpenThread(await self._backend(), session_id).delete()
         except (ThreadNotFoundError, InvalidIdError):
             return
 
     async def aclose(self) -> None:
-        """Closes all sessions, and stops all runs of this process."""
+        """Closes all sessions, and stops all runs in this process."""
         await asyncio.gather(*(self.close(session_id) for session_id in list(self.open)))
         await self._runs.aclose()
 
     # --- where threads are --------------------------------------------------------------------------------------------
 
     async def _backend(self) -> Backend:
-        """The backend that has all threads. If each session has a graph of its own, any session's has them."""
+        """Returns a backend that has the threads of all sessions. If each session has its own graph, the backend of any
+        session will do."""
         if self._all is None:
             for conversation in self.open.values():
                 return conversation.backend
-            self._all = await self._backend_for(self._example())
+            self._all = await self._backend_for(self._placeholder_session())
         return self._all
 
-    def _example(self) -> Session:
-        """A session of no editor, to make a graph that reads the threads of all sessions."""
+    def _placeholder_session(self) -> Session:
+        """Returns a session without an editor, to make a graph that reads the threads of all sessions."""
         session = Session(id="", cwd="/")
         Choices(session, self.agent)
         return session
@@ -154,20 +155,20 @@ class Sessions:
             graph = with_threads(backend.graph, self._saver, self.agent.store)
             key = (self.agent.options or Options()).messages_key
             if self.agent.intake.prepare is None and input_channels_of(graph, key).messages_key is None:
-                raise NotSupportedError(f"The graph takes no prompts: it has no channel {key!r} in its input.")
+                raise NotSupportedError(f"The graph can't take prompts: its input has no channel {key!r}.")
             if backend.agent is None or graph is not backend.graph:
                 return Local(graph, agent=backend.agent or self.agent.name, runs=self._runs, timeout=backend.timeout)
         return backend
 
 
 def commands_of(agent: AcpAgent) -> list[Update]:
-    """The update with the agent's commands; none for an agent without any."""
-    listed = [
+    """Returns the update that lists the agent's commands, or an empty list if it has none."""
+    commands = [
         {
-            "name": each.name,
-            "description": each.description,
-            **({} if each.hint is None else {"input": {"hint": each.hint}}),
+            "name": command.name,
+            "description": command.description,
+            **({} if command.hint is None else {"input": {"hint": command.hint}}),
         }
-        for each in agent.commands.values()
+        for command in agent.commands.values()
     ]
-    return [{"sessionUpdate": "available_commands_update", "availableCommands": listed}] if listed else []
+    return [{"sessionUpdate": "available_commands_update", "availableCommands": commands}] if commands else []

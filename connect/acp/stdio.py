@@ -1,15 +1,16 @@
-"""JSON-RPC over standard input and output: `Stdio`, the transport of the protocol's SDK, and `take_stdio`.
+"""Implements JSON-RPC over standard input and output: `Stdio`, the transport for the protocol's SDK, and `take_stdio`.
 
 Rules:
 
-1. Standard input and output belong to the protocol. `take_stdio` is called before anything of a user is imported: what
-   Python, C code and subprocesses print after that goes to standard error, and they find standard input empty.
-2. A line that is no JSON, and JSON that is no message, is answered with -32700 or -32600, and the next line is read. So
-   is a line of more than `LONGEST_LINE` bytes, of which no more is kept; where its beginning has the id of a request,
-   that request is answered.
-3. A message of more than `LARGEST_SENT` bytes is not sent, since it would end the connection of many clients.
-4. Messages are written in the order in which they are sent, by a thread of their own: an editor that does not read
-   stops the senders, and not the event loop. An `Answer` also has what is done right after its response is sent.
+1. Standard input and output belong to the protocol. `take_stdio` is called before any module of the user is imported.
+   Whatever Python, C code and subprocesses print after that goes to standard error, and standard input is empty for
+   them.
+2. A line that is not JSON is answered with -32700, JSON that is not a message with -32600, and the next line is read. A
+   line of more than `LONGEST_LINE` bytes is refused in the same way, without keeping it in memory. If its beginning
+   contains the id of a request, the answer has that id.
+3. A message of more than `LARGEST_SENT` bytes is not sent, because many clients would close the connection.
+4. Messages are written in the order in which they are sent, by a separate thread, so that an editor that does not read
+   blocks only the senders and not the event loop. An `Answer` can call a function right after its response is sent.
 """
 
 from __future__ import annotations
@@ -32,20 +33,20 @@ import orjson
 Message = dict[str, Any]
 
 LONGEST_LINE: Final = 64 * 1024 * 1024
-"""Bytes of a message that is read. Clients on the TypeScript SDK send up to 32 MiB."""
+"""The longest line that is read, in bytes. Clients on the TypeScript SDK send up to 32 MiB."""
 LARGEST_SENT: Final = 32 * 1024 * 1024
-"""Bytes of a message that is sent. Clients on the TypeScript SDK read no larger one, and end."""
+"""The largest message that is sent, in bytes. Clients on the TypeScript SDK end if they receive a larger one."""
 _CHUNK: Final = 256 * 1024
 _WAITING_LINES: Final = 64
-"""Lines that are read and not yet taken."""
+"""How many lines are read in advance."""
 _WAITING_BYTES: Final = 4 * 1024 * 1024
-"""Bytes that are not yet written, beyond which `send` waits."""
+"""The number of unwritten bytes above which `send` waits."""
 _FLUSH: Final = 2.0
-"""Seconds for which `close` waits until all is written."""
+"""How many seconds `close` waits until everything is written."""
 _TOO_LONG: Final = b"\0"
-"""Marks the beginning of a line that is too long: no message begins with this byte."""
+"""Marks the beginning of a line that is too long. No JSON text begins with this byte."""
 _BEGINNING: Final = 512
-"""How many bytes of a line that is too long are searched for its id."""
+"""How many bytes of a line that is too long are searched for an id."""
 _ID: Final = re.compile(rb'\s*\{\s*(?:"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"\s*,\s*)*"id"\s*:\s*(\d{1,18}|"[^"\\]*")\s*,')
 _PARSE, _INVALID = (-32700, "Parse error"), (-32600, "Invalid request")
 
@@ -53,7 +54,7 @@ _log = logging.getLogger(__name__)
 
 
 class Answer(dict[str, Any]):
-    """The result of a request, and what is done right after its response is on its way."""
+    """The result of a request, with a function to call right after the response is sent."""
 
     def __init__(self, result: Message, then: Callable[[], None]) -> None:
         super().__init__(result)
@@ -64,17 +65,17 @@ _request: ContextVar[object] = ContextVar("agui_acp_request", default=None)
 
 
 def current_request() -> object:
-    """The id of the request that is being handled: a string or a number; None outside of a request."""
+    """Returns the id of the request that is being handled, a string or a number. Returns None outside a request."""
     return _request.get()
 
 
 class TooLargeError(Exception):
-    """A message has more bytes than are sent."""
+    """The message has more bytes than may be sent."""
 
 
 def take_stdio() -> tuple[int, int]:
-    """Duplicates of standard input and output, which no subprocess inherits. From here on the input is empty, and the
-    output goes to standard error."""
+    """Returns duplicates of standard input and output that subprocesses do not inherit. From here on, standard input is
+    empty, and standard output goes to standard error."""
     sys.stdout.flush()
     own = os.dup(0), os.dup(1)
     os.dup2(2, 1)
@@ -86,7 +87,7 @@ def take_stdio() -> tuple[int, int]:
 
 
 class Stdio:
-    """Messages as lines, from one file descriptor and to another. Made in a running event loop."""
+    """Reads messages as lines from one file descriptor, and writes them to another. Requires a running event loop."""
 
     def __init__(self, reads: int, writes: int) -> None:
         self._reads, self._writes = reads, writes
@@ -103,13 +104,14 @@ class Stdio:
         threading.Thread(target=self._write, name="acp writes", daemon=True).start()
 
     async def send(self, message: Message) -> None:
-        """Sends a message behind those before it; waits while too much is not yet written. Raises `TooLargeError`,
-        and `ConnectionError` when the editor is gone; a response to an editor that is gone is dropped."""
+        """Sends a message after all earlier ones, and waits while too many bytes are unwritten. Raises `TooLargeError`.
+        If the editor has closed the connection, raises `ConnectionError` for a request or a notification, and drops a
+        response."""
         if self._is_closed and "method" not in message:
             return
         if self._is_closed:
             raise ConnectionError("the editor has closed the connection")
-        line = _encoded(message)
+        line = _encode(message)
         if len(line) > LARGEST_SENT:
             raise TooLargeError(f"a message has {len(line)} bytes, and at most {LARGEST_SENT} are sent")
         self._waiting += len(line)
@@ -122,8 +124,8 @@ class Stdio:
             await self._has_room.wait()
 
     async def receive(self) -> Message | None:
-        """The next message; None when the editor is gone. Tasks that begin before the next call handle this message:
-        `current_request` is its id."""
+        """Returns the next message, or None once the editor has closed the connection. Sets `current_request` for the
+        tasks that are started before the next call."""
         while (line := await self._lines.get()) is not None:
             self._free_lines.release()
             if not line.strip():
@@ -133,13 +135,13 @@ class Stdio:
                 _request.set(message.get("id") if "method" in message else None)
                 return message
             if error is not None:
-                _log.warning("A line was no message: %s.", error[1])
+                _log.warning("A line is not a message: %s.", error[1])
                 with suppress(ConnectionError):
                     await self.send(_refusal(_id_of(line), *error))
         return None
 
     async def close(self) -> None:
-        """Waits until all is written, if the editor reads it. Nothing is sent afterwards."""
+        """Waits until everything is written, if the editor reads it. Nothing can be sent after that."""
         if not self._is_closed:
             self._is_closed = True
             self._output.put(None)
@@ -149,13 +151,13 @@ class Stdio:
     # --- the two threads ----------------------------------------------------------------------------------------------
 
     def _read(self) -> None:
-        line, beginning = bytearray(), b""  # of a line that is too long: its beginning
-        with suppress(RuntimeError):  # the event loop is closed, since the process ends
+        line, beginning = bytearray(), b""  # `beginning` is set only for a line that is too long
+        with suppress(RuntimeError):  # the process is ending, and the event loop is closed
             try:
                 while chunk := os.read(self._reads, _CHUNK):
-                    *ended, rest = chunk.split(b"\n")
-                    for part in ended:
-                        self._put(beginning or b"".join((line, part)))
+                    *ends, rest = chunk.split(b"\n")
+                    for end in ends:
+                        self._queue_line(beginning or b"".join((line, end)))
                         line, beginning = bytearray(), b""
                     if not beginning:
                         line += rest
@@ -164,10 +166,10 @@ class Stdio:
             except OSError as error:
                 _log.warning("Standard input can't be read: %s.", error)
             if line or beginning:
-                self._put(beginning or bytes(line))
-            self._put(None)
+                self._queue_line(beginning or bytes(line))
+            self._queue_line(None)
 
-    def _put(self, line: bytes | None) -> None:
+    def _queue_line(self, line: bytes | None) -> None:
         self._free_lines.acquire()
         self._loop.call_soon_threadsafe(self._lines.put_nowait, line)
 
@@ -178,23 +180,23 @@ class Stdio:
                     left = memoryview(line)
                     while left:
                         left = left[os.write(self._writes, left) :]
-                    self._loop.call_soon_threadsafe(self._written, len(line))
-            except OSError:  # the reader is gone
-                self._loop.call_soon_threadsafe(self._lost)
+                    self._loop.call_soon_threadsafe(self._note_written, len(line))
+            except OSError:  # the editor has closed the pipe
+                self._loop.call_soon_threadsafe(self._note_closed)
             self._loop.call_soon_threadsafe(self._is_flushed.set)
 
-    def _written(self, size: int) -> None:
+    def _note_written(self, size: int) -> None:
         self._waiting -= size
         if self._waiting <= _WAITING_BYTES:
             self._has_room.set()
 
-    def _lost(self) -> None:
+    def _note_closed(self) -> None:
         self._is_closed = True
         self._has_room.set()
 
 
-def _encoded(message: Message) -> bytes:
-    """The line of a message, with its end."""
+def _encode(message: Message) -> bytes:
+    """Returns a message as a line."""
     try:
         return orjson.dumps(message, option=orjson.OPT_APPEND_NEWLINE)
     except TypeError:  # a lone surrogate in a text
@@ -202,7 +204,8 @@ def _encoded(message: Message) -> bytes:
 
 
 def _read_message(line: bytes) -> tuple[Message | None, tuple[int, str] | None]:
-    """The message of a line, or the error that answers it; neither for a response that can't be one."""
+    """Returns the message in a line, or the error that answers it. Returns neither if the line is an invalid response,
+    which is not answered."""
     if line.startswith(_TOO_LONG):
         return None, (-32600, f"Invalid request: a message of more than {LONGEST_LINE} bytes")
     try:
@@ -224,9 +227,9 @@ def _read_message(line: bytes) -> tuple[Message | None, tuple[int, str] | None]:
 
 
 def _id_of(line: bytes) -> Any:
-    """The id of a request that is too long, if it comes before its parameters; None: it is not known."""
-    found = _ID.match(line, len(_TOO_LONG)) if line.startswith(_TOO_LONG) else None
-    return None if found is None else orjson.loads(found[1])
+    """Returns the id of a request that is too long, if the id comes before the parameters, else None."""
+    match = _ID.match(line, len(_TOO_LONG)) if line.startswith(_TOO_LONG) else None
+    return None if match is None else orjson.loads(match[1])
 
 
 def _refusal(request_id: Any, code: int, text: str) -> Message:

@@ -1,19 +1,19 @@
-"""One prompt, from its blocks to its stop reason: `Turn`. The run, the questions that it stops at, and the run that
-continues with their answers, until one ends.
+"""Processes one prompt, from its blocks to its stop reason: `Turn`. It starts a run, asks the questions at which the
+run stops, and starts a run with the answers, until a run ends without questions.
 
     run --ends------------------> end_turn, max_tokens, refusal
         --fails-----------------> an error; max_turn_requests at the recursion limit
         --waits--> questions --answered--------> run
                              --asked in chat---> end_turn; the next prompt is the answer
-        --cancel----------------> cancelled, from wherever it is
+        --cancel----------------> cancelled, in any state
 
 Rules:
 
-1. A cancel counts from the moment in which the turn is made, even before its run has begun. The stop reason is then
+1. A cancellation takes effect as soon as the turn exists, even before its run has started. The stop reason is then
    `cancelled`, however the run ends.
-2. When a turn is over, none of its calls is open, except those that wait for an answer in the chat.
+2. When a turn is over, all of its tool calls have ended, except those that wait for an answer in the chat.
 3. When a turn is cancelled at a question, its interrupts are answered as cancelled. The run that continues then is
-   stopped when the node that asked has ended. So the thread stays a conversation that a model accepts.
+   stopped as soon as the node that asked has ended. This way the thread remains a conversation that a model accepts.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ from .client import CancelledByUser
 from .conversation import Conversation, interrupts_of, question_update
 from .mapping.content import text_of, to_parts
 from .mapping.forms import Form
-from .mapping.questions import Asking, Emit, InChat, Permission, cancelled
+from .mapping.questions import Asking, Emit, InChat, Permission, cancel_all
 
 StopReason = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]
-_Made = TypeVar("_Made")
+_Result = TypeVar("_Result")
 
 _AT_LIMIT: Final = "GraphRecursionError"
 _REFUSALS: Final = ("content_filter", "refusal")
 _ANSWER_WAIT: Final = 1.0
-"""Seconds that the editor has to answer a question when the turn is cancelled."""
+"""How many seconds the editor may take to answer a question after the turn is cancelled."""
 _END_WAIT: Final = 2.0
-"""Seconds that a cancelled run has to end."""
+"""How many seconds a cancelled run may take to end."""
 
 
 class RunFailedError(Exception):
-    """The run of a prompt failed. `code`: the class of the error, or one of ours. `message`: its text, if it is to be
-    displayed, else empty."""
+    """The run of a prompt has failed. `code` is the class of the error, or one of our codes. `message` is the text of
+    the error, or empty if it must not be displayed."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(f"{code}: {message}" if message else code)
@@ -61,23 +61,24 @@ class _CancelledTurn(Exception):  # noqa: N818 - not an error
 
 
 class Turn:
-    """One prompt of a session. Made before anything is awaited; `run` is called once. `request`: the id of the editor's
-    request."""
+    """One prompt of a session. It is created before anything is awaited, and `run` is called once. `request` is the id
+    of the editor's request."""
 
     def __init__(self, conversation: Conversation, request: object) -> None:
         self._conversation, self.request = conversation, request
         self._is_cancelled = asyncio.Event()
         self._prompt_id: str | None = None
         self.is_over = asyncio.Event()
-        """Set when its prompt is answered."""
+        """Set once the prompt is answered."""
 
     def cancel(self) -> None:
         """Cancels the turn."""
         self._is_cancelled.set()
 
     async def run(self, blocks: Sequence[dict[str, Any]]) -> StopReason:
-        """Runs a prompt, and returns why it ended. `blocks`: of the prompt, as their JSON. Raises `RunFailedError` for
-        a run that failed, `AguiError` for one that could not start, and `ConnectionError` when the editor is gone."""
+        """Runs a prompt, and returns why it ended. `blocks` are those of the prompt, as JSON. Raises `RunFailedError`
+        if the run failed, `AguiError` if it could not start, and `ConnectionError` if the editor has closed the
+        connection."""
         waiting: set[str] = set()
         try:
             reason = await self._reason(blocks)
@@ -92,36 +93,36 @@ class Turn:
             reason = "cancelled"
         finally:
             with suppress(ConnectionError):
-                await self._conversation.emit(self._conversation.updates.given_up(waiting))
+                await self._conversation.emit(self._conversation.updates.give_up(waiting))
         return "cancelled" if self._is_cancelled.is_set() else reason
 
     async def _reason(self, blocks: Sequence[dict[str, Any]]) -> StopReason:
         set_current_session(self._conversation.session)
         if self._conversation.is_followed:
-            await self._unless_cancelled(self._conversation.followed(), stops=True)
+            await self._unless_cancelled(self._conversation.wait_for_followed(), stops=True)
         message: list[dict[str, Any]] = []
         answers: list[dict[str, Any]] | None = None
         if self._conversation.in_chat is not None:
-            answers = await self._asked(self._conversation.in_chat, text_of(blocks))
+            answers = await self._ask(self._conversation.in_chat, text_of(blocks))
             if answers is None:
                 return "end_turn"
         else:
             message = [self._message(blocks)]
             if self._conversation.interrupts:
-                answers = await self._asked(self._conversation.asking())
+                answers = await self._ask(self._conversation.ask())
                 if answers is None:
                     return "end_turn"
         while True:
             self._check()
-            await self._read(await self._submitted(message, answers))
+            await self._read(await self._submit(message, answers))
             if not self._conversation.interrupts:
-                return self._ended()
-            answers = await self._asked(self._conversation.asking())
+                return self._stop_reason()
+            answers = await self._ask(self._conversation.ask())
             if answers is None:
                 return "end_turn"
 
     def _message(self, blocks: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        """The prompt as a message: a new one, or one that replaces a refused one."""
+        """Returns the prompt as a message: a new one, or one that replaces a message that a model refused."""
         message_id = self._conversation.refused or str(uuid4())
         self._conversation.refused = None
         self._conversation.updates.note_prompt(message_id)
@@ -129,8 +130,8 @@ class Turn:
 
     # --- the run ------------------------------------------------------------------------------------------------------
 
-    async def _submitted(self, messages: list[dict[str, Any]], answers: list[dict[str, Any]] | None) -> Batches:
-        given = RunAgentInput.model_validate(
+    async def _submit(self, messages: list[dict[str, Any]], answers: list[dict[str, Any]] | None) -> Batches:
+        run_input = RunAgentInput.model_validate(
             {
                 "threadId": self._conversation.session.id,
                 "runId": str(uuid4()),
@@ -146,7 +147,7 @@ class Turn:
         self._conversation.terminal, self._conversation.is_new = None, False
         self._prompt_id = messages[-1]["id"] if messages else None
         batches = await self._conversation.thread.run(
-            given, options=await self._conversation.options(), intake=self._conversation.intake()
+            run_input, options=await self._conversation.options(), intake=self._conversation.intake()
         )
         self._conversation.interrupts = []
         return batches
@@ -157,8 +158,8 @@ class Turn:
         finally:
             self._conversation.interrupts = interrupts_of(self._conversation.terminal)
 
-    def _ended(self) -> StopReason:
-        """Why the turn ends, by the last event of its run. Raises `RunFailedError`."""
+    def _stop_reason(self) -> StopReason:
+        """Returns why the turn ends, given the last event of its run. Raises `RunFailedError`."""
         terminal = self._conversation.terminal or {}
         if terminal.get("type") == "RUN_ERROR":
             if terminal.get("code") == _AT_LIMIT:
@@ -177,16 +178,17 @@ class Turn:
 
     # --- the questions ------------------------------------------------------------------------------------------------
 
-    async def _asked(self, asking: Asking, answer: Any = None) -> list[dict[str, Any]] | None:
-        """The answers to all questions; None when one is asked in the chat. `answer`: to the question in the chat."""
+    async def _ask(self, asking: Asking, answer: Any = None) -> list[dict[str, Any]] | None:
+        """Returns the answers to all questions, or None once one is asked in the chat. `answer` answers the question
+        that was asked in the chat before."""
         self._conversation.in_chat = None
         try:
             while True:
                 try:
                     request = asking.send(answer)
                 except StopIteration as end:
-                    found: list[dict[str, Any]] = end.value
-                    return found
+                    answers: list[dict[str, Any]] = end.value
+                    return answers
                 if isinstance(request, InChat):
                     await self._conversation.emit([question_update(request)])
                     self._conversation.in_chat = asking
@@ -202,20 +204,20 @@ class Turn:
         if isinstance(request, Emit):
             await self._conversation.emit(list(request.updates))
             return None
-        asked = (
+        answer = (
             editor.form(session.id, request) if isinstance(request, Form) else editor.permission(session.id, request)
         )
-        return await self._unless_cancelled(asked, stops=False)
+        return await self._unless_cancelled(answer, stops=False)
 
     async def _drop(self) -> None:
-        """Answers the thread's interrupts as cancelled, and stops the run that continues then when the node that asked
-        has ended. An interrupt that can't be cancelled is asked again with the next prompt."""
+        """Answers the thread's interrupts as cancelled, and stops the run that continues then as soon as the node that
+        asked has ended. An interrupt that can't be cancelled is asked again with the next prompt."""
         try:
-            interrupts = await self._left()
+            interrupts = await self._read_interrupts()
             if not interrupts:
                 return
             self._conversation.interrupts = interrupts
-            batches = await self._submitted([], cancelled(interrupts))
+            batches = await self._submit([], cancel_all(interrupts))
             with suppress(TimeoutError):
                 async with asyncio.timeout(_END_WAIT):
                     await self._read_node(batches)
@@ -223,8 +225,9 @@ class Turn:
         except AguiError as error:
             log_failure(error, self._conversation.label)
 
-    async def _left(self) -> list[dict[str, Any]]:
-        """The thread's interrupts after a cancelled run. Messages that it saved and did not emit are emitted."""
+    async def _read_interrupts(self) -> list[dict[str, Any]]:
+        """Returns the thread's interrupts after a cancelled run. Emits messages that the run has saved but not
+        emitted."""
         thread = await self._conversation.thread.state(await self._conversation.options())
         if thread is None:
             return []
@@ -234,12 +237,12 @@ class Turn:
         return interrupts_of(thread.view.terminal)
 
     async def _read_node(self, batches: Batches) -> None:
-        """Emits events until a node has ended."""
+        """Emits events until a node has ended, or the stream ends."""
         async with aclosing(batches):
             async for batch in batches:
-                for each in batch:
-                    await self._conversation.emit(self._conversation.updates.of(each.event))
-                if any(each.event["type"] == "STEP_FINISHED" for each in batch):
+                for encoded in batch:
+                    await self._conversation.emit(self._conversation.updates.of(encoded.event))
+                if any(encoded.event["type"] == "STEP_FINISHED" for encoded in batch):
                     return
 
     # --- cancelling ---------------------------------------------------------------------------------------------------
@@ -248,21 +251,22 @@ class Turn:
         if self._is_cancelled.is_set():
             raise _CancelledTurn
 
-    async def _unless_cancelled(self, work: Coroutine[Any, Any, _Made], *, stops: bool) -> _Made:
-        """Returns the result of the work. When the turn is cancelled, the run is stopped (`stops`), or the work has a
-        second to end by itself; then `_CancelledTurn` is raised."""
-        doing = asyncio.ensure_future(work)
-        waiting = asyncio.ensure_future(self._is_cancelled.wait())
+    async def _unless_cancelled(self, work: Coroutine[Any, Any, _Result], *, stops: bool) -> _Result:
+        """Returns the result of `work`. If the turn is cancelled before, raises `_CancelledTurn`. With `stops`, it
+        stops the run first and waits until `work` ends, for `_END_WAIT` seconds at most; else for `_ANSWER_WAIT`
+        seconds."""
+        task = asyncio.ensure_future(work)
+        cancellation = asyncio.ensure_future(self._is_cancelled.wait())
         try:
-            await asyncio.wait([doing, waiting], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait([task, cancellation], return_when=asyncio.FIRST_COMPLETED)
             if self._is_cancelled.is_set():
-                if stops and not doing.done():
+                if stops and not task.done():
                     await self._conversation.stop_run()
-                await asyncio.wait([doing], timeout=_END_WAIT if stops else _ANSWER_WAIT)
+                await asyncio.wait([task], timeout=_END_WAIT if stops else _ANSWER_WAIT)
                 raise _CancelledTurn
-            return doing.result()
+            return task.result()
         finally:
-            for task in (doing, waiting):
-                if not task.done():
-                    task.cancel()
-            await asyncio.gather(doing, waiting, return_exceptions=True)
+            for pending in (task, cancellation):
+                if not pending.done():
+                    pending.cancel()
+            await asyncio.gather(task, cancellation, return_exceptions=True)

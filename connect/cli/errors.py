@@ -1,6 +1,5 @@
 """Defines the errors that end the command with one line on stderr and an exit code: `Misuse` (2) and `Failure` (1).
-This
-module prints nothing."""
+This module prints nothing."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What of a client's `RunAgentInput` reaches a graph: planning, without I/O.
+"""Decides what a client's `RunAgentInput` does to a graph, without I/O.
 
-`plan` decides which run an input asks for, by the thread's state (`thread_state`), its messages (`messages`) and its
-answers to interrupts (the room `answers`); `graph_input` makes what the graph gets.
+`plan` decides what kind of run an input asks for. This depends on the thread's state (`thread_state`), the messages
+(`messages`) and the answers to interrupts (`answers`). `graph_input` makes the input of the graph.
 """
 
 from .intake import Busy, Intake, Prepared

@@ -1,4 +1,4 @@
-"""The config of a run, put together from those of an agent, a hook and a thread: `merged`."""
+"""Merges the configs of an agent, a hook and a thread into the config of a run: `merged`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _BY_KEY: Final = ("configurable", "metadata")
 
 
 def merged(*configs: Mapping[str, Any]) -> RunnableConfig:
-    """Configs, the later over the earlier, their `configurable` and `metadata` key by key."""
-    config: dict[str, Any] = {}
-    for each in configs:
-        nested = {name: {**(config.get(name) or {}), **(each.get(name) or {})} for name in _BY_KEY}
-        config = {**config, **each, **nested}
-    return cast(RunnableConfig, config)
+    """Returns the merged config. Later configs take precedence. `configurable` and `metadata` are merged key by key."""
+    merged_config: dict[str, Any] = {}
+    for config in configs:
+        nested = {name: {**(merged_config.get(name) or {}), **(config.get(name) or {})} for name in _BY_KEY}
+        merged_config = {**merged_config, **config, **nested}
+    return cast(RunnableConfig, merged_config)

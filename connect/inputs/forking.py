@@ -1,20 +1,20 @@
-"""The checkpoint at which a thread forks: `Search`. Pure: `local` and `platform` feed it with checkpoints, the newest
-first, and stop as soon as the search is complete.
+"""Finds the checkpoint at which a thread forks: `Search`. No I/O: `local` and `platform` feed it with checkpoints,
+newest first, and stop as soon as the search is complete.
 
 Rules:
 
-1. A thread's history has the branches that earlier forks left. Only the newest checkpoint and its ancestors count.
-2. A turn with new messages starts from the newest ancestor without the message that they replace: all that the turn
-   before did is kept.
-3. A turn that is run again starts from the oldest of the consecutive ancestors at which its question is the last
-   message: all that the turn itself did is done anew.
-4. An edit is one only if no ancestor ever had the message as it was sent: a node may have rewritten it since (to hide
-   a name, say), and a client without that change sends it as it was.
-5. Messages that came in one superstep with the one that is replaced, and before it, go in again with a fork; unless
-   that superstep removed others too, which they may replace.
-6. A thread may keep no checkpoint that is old enough: it was begun by `update_state`, its runs were saved at their end
-   only, old ones were deleted; or it is too far back (`MOST`). Then the oldest is forked at, and its conversation is
-   replaced.
+1. The history of a thread contains the branches of earlier forks. Only the newest checkpoint and its ancestors count.
+2. A turn with new messages starts from the newest ancestor that lacks the message that they replace. Everything that
+   the turn before did is kept.
+3. A turn that is run again starts from the oldest of the consecutive ancestors in which its question is the last
+   message. Everything that the turn itself did is done again.
+4. A message is an edit only if no ancestor has ever had the content that was sent. A node may have rewritten the
+   message since, to hide a name for example, and a client that did not get the change sends the original.
+5. Messages that were added in the same superstep as the replaced one, and before it, are added again by the fork. But
+   if that superstep also removed messages, they may be replacements, and are not added.
+6. A thread may have no checkpoint that is old enough: it was begun by `update_state`, its runs were saved only at their
+   end, old checkpoints were deleted, or the checkpoint is more than `MOST` back. Then the thread forks at its oldest
+   checkpoint, and the conversation there is replaced.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .plan import Again, Fork
 from .thread_state import ThreadState
 
 MOST: Final = 1_000
-"""How many checkpoints are read at most."""
+"""The maximum number of checkpoints that are read."""
 
 
 class _Search(Protocol):
@@ -39,11 +39,12 @@ class _Search(Protocol):
     def feed(self, checkpoint: Checkpoint) -> None: ...
 
 
-_Searching = TypeVar("_Searching", bound=_Search)
+_AnySearch = TypeVar("_AnySearch", bound=_Search)
 
 
-async def searched(search: _Searching, checkpoints: AsyncGenerator[Checkpoint, None]) -> _Searching:
-    """A search, fed with a thread's checkpoints (the newest first) until it is complete. Raises what they raise."""
+async def searched(search: _AnySearch, checkpoints: AsyncGenerator[Checkpoint, None]) -> _AnySearch:
+    """Feeds a search with a thread's checkpoints, newest first, until it is complete, and returns it. Raises what
+    reading the checkpoints raises."""
     async with aclosing(checkpoints):
         while not search.is_complete and (checkpoint := await anext(checkpoints, None)) is not None:
             search.feed(checkpoint)
@@ -55,15 +56,15 @@ class ForkPoint(NamedTuple):
 
     checkpoint: Checkpoint
     messages: Sequence[Any]
-    """Its conversation."""
+    """The conversation in this checkpoint."""
     brought: Sequence[Any] = ()
-    """Messages that the fork begins with."""
+    """Messages that the fork adds before the new ones; see rule 5."""
     is_replaced: bool = False
-    """Whether the fork replaces its conversation."""
+    """Whether the fork replaces the conversation; see rule 6."""
 
     @property
     def thread(self) -> ThreadState:
-        """The state of the thread where it forks."""
+        """The state of the thread at the point where it forks."""
         return ThreadState(
             messages=self.messages,
             values=self.checkpoint.values,
@@ -74,32 +75,32 @@ class ForkPoint(NamedTuple):
 
 
 class Search:
-    """The search for the checkpoint that a plan forks at. Feed it until it `is_complete`, or nothing is left."""
+    """Searches the checkpoint at which a plan forks. Feed it until it `is_complete` or no checkpoint is left."""
 
-    def __init__(self, wanted: Fork | Again, messages_key: str, most: int = MOST) -> None:
-        """`most`: how many checkpoints it reads."""
-        self._wanted = wanted
+    def __init__(self, goal: Fork | Again, messages_key: str, most: int = MOST) -> None:
+        """`goal` is the plan, and `most` how many checkpoints may be read."""
+        self._goal = goal
         self._most = most
         self.read = 0
-        """How many it has read."""
+        """How many checkpoints were read."""
         self._messages_key = messages_key
-        self._found: ForkPoint | None = None
+        self._point: ForkPoint | None = None
         self._oldest: ForkPoint | None = None
         self.is_no_edit = False
-        """Whether the thread had the message once as it was sent."""
+        """Whether the thread once had the message with the content that was sent."""
         self.is_complete = False
-        """Whether older checkpoints can change nothing any more."""
+        """Whether older checkpoints can't change the result."""
 
     @property
-    def found(self) -> ForkPoint | None:
-        """The checkpoint, when the search is complete or no checkpoint is left; None if there is none."""
-        if self._found is None and self._oldest is not None and isinstance(self._wanted, Fork) and not self.is_no_edit:
-            before = _before(self._wanted.before, self._oldest)
+    def point(self) -> ForkPoint | None:
+        """The result, once the search is complete or no checkpoint is left; None if the thread can't fork."""
+        if self._point is None and self._oldest is not None and isinstance(self._goal, Fork) and not self.is_no_edit:
+            before = _before(self._goal.before, self._oldest)
             return ForkPoint(self._oldest.checkpoint, (), before, is_replaced=True)
-        return self._found
+        return self._point
 
     def feed(self, checkpoint: Checkpoint) -> None:
-        """Takes the next older checkpoint of the thread, of whatever branch."""
+        """Takes the next older checkpoint of the thread, which may be on any branch."""
         self._feed(checkpoint)
         self.read += 1
         self.is_complete = self.is_complete or self.read >= self._most
@@ -110,24 +111,24 @@ class Search:
             return
         self._oldest = point = ForkPoint(checkpoint, checkpoint.values.get(self._messages_key) or ())
         by_id = _by_id(point)
-        if isinstance(self._wanted, Fork):
-            self._fork(point, newer, by_id, self._wanted)
+        if isinstance(self._goal, Fork):
+            self._fork(point, newer, by_id, self._goal)
         else:
-            self._again(point, by_id, self._wanted)
+            self._again(point, by_id, self._goal)
         self.is_complete = self.is_complete or checkpoint.parent_id is None
 
     def _fork(self, point: ForkPoint, newer: ForkPoint | None, by_id: Mapping[str, Any], fork: Fork) -> None:
         if fork.before not in by_id:
             brought = () if newer is None else _brought(fork.before, point, newer)
-            self._found, self.is_complete = point._replace(brought=brought), True
+            self._point, self.is_complete = point._replace(brought=brought), True
         elif fork.edited is not None and same_content(by_id[fork.before], fork.edited):
             self.is_no_edit = self.is_complete = True
 
     def _again(self, point: ForkPoint, by_id: dict[str, Any], again: Again) -> None:
         is_last = next(reversed(by_id), None) == again.after
         if is_last and point.checkpoint.next:
-            self._found = point
-        self.is_complete = self._found is not None and not is_last
+            self._point = point
+        self.is_complete = self._point is not None and not is_last
 
 
 def _by_id(point: ForkPoint) -> dict[str, Any]:
@@ -135,15 +136,15 @@ def _by_id(point: ForkPoint) -> dict[str, Any]:
 
 
 def _before(message_id: str, point: ForkPoint) -> tuple[Any, ...]:
-    """The messages that are before this one."""
+    """Returns the messages before this one."""
     by_id = _by_id(point)
     return tuple(by_id.values())[: list(by_id).index(message_id)]
 
 
 def _brought(message_id: str, older: ForkPoint, newer: ForkPoint) -> tuple[Any, ...]:
-    """The messages before this one that came in one step with it."""
-    there, by_id = _by_id(older), _by_id(newer)
-    if not there.keys() <= by_id.keys():
+    """Returns the messages before this one that were added in the same superstep."""
+    older_ids, by_id = _by_id(older).keys(), _by_id(newer)
+    if not older_ids <= by_id.keys():
         return ()
     before = list(by_id)[: list(by_id).index(message_id)]
-    return tuple(by_id[each] for each in before if each not in there)
+    return tuple(by_id[id_] for id_ in before if id_ not in older_ids)

@@ -1,8 +1,8 @@
-"""What goes into a graph with a run: `graph_input`. New messages, completed; what the owner's hook adds; and the
-client's state, tools and context, where the graph has a field for them (`channels`).
+"""Makes the input of a graph for a run: `graph_input`. It consists of the new messages, what the owner's hook adds, and
+the client's state, tools and context, if the graph has a field for them (`channels`).
 
-New messages are completed by a result for every tool call that comes before them: models refuse a conversation in which
-an answer to a call is missing, or is not right after its call, or belongs to none.
+The new messages are completed with a result for every tool call before them that has none. Models refuse a conversation
+if the result of a call is missing or does not follow its call directly, or if a result belongs to no call.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage, ToolM
 from langgraph.types import Overwrite
 
 from ...translator import unanswered_calls
-from .channels import InputChannels, context_of, written
+from .channels import InputChannels, channel_values, context_of
 from .intake import Intake, Prepared
-from .messages import REMOVE_ALL_MESSAGES, left_unanswered, taken
+from .messages import REMOVE_ALL_MESSAGES, left_unanswered, to_graph_messages
 from .thread_state import ThreadState
 
 _log = logging.getLogger(__name__)
@@ -27,45 +27,50 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class GraphInput:
-    """What a run is started with."""
+    """The input of a run."""
 
     values: dict[str, Any] = field(default_factory=dict)
-    """What is written to channels."""
+    """The values to write to channels."""
     context: Any = None
     """The graph's runtime context."""
 
 
 def graph_input(
-    given: RunAgentInput,
+    run_input: RunAgentInput,
     new: Sequence[Message] | None,
     state: ThreadState,
     channels: InputChannels,
     intake: Intake,
     added: Prepared,
 ) -> GraphInput:
-    """What goes in with an input.
+    """Returns the input of a graph for a run.
 
-    `new`: the messages that begin a turn, or the results with which a run continues; None if there are none.
-    `state`: the thread where the run starts.
+    Args:
+        run_input: The input of the client.
+        new: The messages that begin a turn, or the results with which a run continues; None if there are none.
+        state: The thread at the point where the run starts.
+        channels: Where the graph takes its input from.
+        intake: What the owner allows the client's input to do.
+        added: What the owner's hook adds.
     """
-    values = {**written(channels, given, intake, state.values), **added.values}
+    values = {**channel_values(channels, run_input, intake, state.values), **added.values}
     if new is not None and channels.messages_key is not None:
         values[channels.messages_key] = _conversation(state, new, channels)
-    return GraphInput(values, context_for(channels, given, intake, added))
+    return GraphInput(values, context_for(channels, run_input, intake, added))
 
 
-def context_for(channels: InputChannels, given: RunAgentInput, intake: Intake, added: Prepared) -> Any:
-    """The runtime context of the run of an input."""
+def context_for(channels: InputChannels, run_input: RunAgentInput, intake: Intake, added: Prepared) -> Any:
+    """Returns the runtime context for the run of an input."""
     context = added.context if added.context is not None else intake.context
     if isinstance(added.context, Mapping) and isinstance(intake.context, Mapping):
         context = {**intake.context, **added.context}
-    return context_of(channels, given, context)
+    return context_of(channels, run_input, context)
 
 
 def _conversation(state: ThreadState, new: Sequence[Message], channels: InputChannels) -> Any:
-    """What is written to the conversation's channel, so that the new messages are behind the stored ones."""
+    """Returns the value to write to the conversation's channel so that the new messages follow the stored ones."""
     stored = [*state.messages, *state.brought]
-    items = [*state.brought, *_completed(stored, taken(new))]
+    items = [*state.brought, *_complete(stored, to_graph_messages(new))]
     if channels.is_plain:
         return [*state.messages, *items]
     if not state.is_replaced:
@@ -75,27 +80,28 @@ def _conversation(state: ThreadState, new: Sequence[Message], channels: InputCha
     return [RemoveMessage(REMOVE_ALL_MESSAGES), *items]
 
 
-def _completed(stored: Sequence[Any], new: Iterable[BaseMessage]) -> list[BaseMessage]:
-    """The messages that go in after the stored ones: results right after their calls, in the calls' order, and one
-    that says so for each call that was left unanswered."""
+def _complete(stored: Sequence[Any], new: Iterable[BaseMessage]) -> list[BaseMessage]:
+    """Returns the messages that follow the stored ones, with results directly after their calls and in their order. A
+    call without a result gets one that says so."""
     items = list(new)
     results = {message.tool_call_id: message for message in items if isinstance(message, ToolMessage)}
-    others = [message for message in items if not isinstance(message, ToolMessage)]
-    found = list(_answered(dict(unanswered_calls(stored)), results, continues=bool(items)))
-    for index, message in enumerate(others):
-        found.append(message)
+    rest = [message for message in items if not isinstance(message, ToolMessage)]
+    messages = list(_results_of(dict(unanswered_calls(stored)), results, continues=bool(items)))
+    for index, message in enumerate(rest):
+        messages.append(message)
         if isinstance(message, AIMessage):
             calls = {str(call["id"]): call["name"] for call in message.tool_calls if call["id"]}
-            found += _answered(calls, results, continues=index + 1 < len(others) or bool(calls.keys() & results.keys()))
+            continues = index + 1 < len(rest) or bool(calls.keys() & results.keys())
+            messages += _results_of(calls, results, continues=continues)
     if results:
-        _log.warning("%d tool results are passed over: no call waits for them", len(results))
-    return found
+        _log.warning("%d tool results are ignored, because no call waits for them", len(results))
+    return messages
 
 
-def _answered(calls: Mapping[str, str], results: dict[str, ToolMessage], *, continues: bool) -> Iterator[BaseMessage]:
+def _results_of(calls: Mapping[str, str], results: dict[str, ToolMessage], *, continues: bool) -> Iterator[BaseMessage]:
     for call_id, name in calls.items():
         result = results.pop(call_id, None)
         if result is not None:
-            yield result.model_copy(update={"name": name or None})  # some models want it; the call is not the client's
+            yield result.model_copy(update={"name": name or None})  # some models require it, and clients do not send it
         elif continues:
             yield left_unanswered(call_id, name)

@@ -1,4 +1,5 @@
-"""What an owner of a graph lets a client's input do: `Intake`, and what a hook adds to one run: `Prepared`."""
+"""Defines what the owner of a graph allows a client's input to do, `Intake`, and what a hook adds to a run,
+`Prepared`."""
 
 from __future__ import annotations
 
@@ -13,28 +14,28 @@ from ag_ui.core import RunAgentInput
 from ..former_names import former_names
 
 OnDisconnect = Literal["continue", "cancel"]
-"""What becomes of a run when its last reader leaves."""
+"""What happens to a run when its last reader disconnects."""
 OnCancel = Literal["discard", "save"]
-"""What becomes of the text that a run has emitted and not stored when it is stopped."""
+"""What happens to text that a run has emitted but not stored when the run is stopped."""
 Busy = Literal["reject", "queue", "cancel"]
-"""What becomes of a run that is to start on a thread that has an active one: it is refused, it waits, or the other is
-cancelled."""
+"""What happens when an input arrives for a thread that has an active run: the input is rejected, the input waits, or
+the active run is cancelled."""
 Shortened = Literal["continue", "fork"]
-"""What an input means that has something new and is without some messages of the thread: that the client lost them, so
-that the thread continues; or that it took them back, so that the thread forks where the two differ."""
+"""What it means if an input has new messages and lacks some messages of the thread: either the client has lost them,
+and the thread continues, or the client has taken them back, and the thread forks where the two differ."""
 
 
 ROLES: Final = frozenset({"user", "assistant", "tool", "system", "developer"})
-"""AG-UI's roles of the messages of a conversation."""
+"""The AG-UI roles of messages that belong to a conversation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
     """What the hook `Intake.prepare` adds to one run.
 
-    `config`: Merged over the intake's own; `configurable` and `metadata` key by key.
-    `context`: The graph's runtime context; merged over the intake's own, key by key where both are mappings.
-    `values`: Values by channel, written as a node would write them: through the channels' reducers.
+    `config`: Merged into the intake's own config; `configurable` and `metadata` are merged key by key.
+    `context`: The graph's runtime context. If both are mappings, it is merged into the intake's own, key by key.
+    `values`: Values by channel. They are written as a node would write them, through the channels' reducers.
     """
 
     config: Mapping[str, Any] = field(default_factory=dict)
@@ -44,8 +45,8 @@ class Prepared:
 
 ALL: Final = "all"
 PAGE_CALLS: Final = frozenset({"log_a2ui_event"})
-"""The tool whose call CopilotKit's runtime adds to a conversation when a user presses a button of an A2UI surface:
-https://github.com/ag-ui-protocol/ag-ui/tree/main/middlewares/a2ui-middleware"""
+"""The tool whose call CopilotKit's runtime adds to a conversation when a user presses a button of an A2UI surface
+(https://github.com/ag-ui-protocol/ag-ui/tree/main/middlewares/a2ui-middleware)."""
 
 Prepare = Callable[[RunAgentInput], Prepared | Awaitable[Prepared]]
 
@@ -61,51 +62,53 @@ _CHOICES: Final = (
 @former_names(on_cancelled="answer_cancelled")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intake:
-    """What is accepted from a client, and how its runs are started. Raises `ValueError` for an unknown choice.
+    """What is accepted from clients, and how their runs are started. Raises `ValueError` for an unknown choice.
 
-    What begins with `on_` is a choice; `prepare` and `answer_cancelled` are functions of yours.
+    Fields whose names begin with `on_` are choices; `prepare` and `answer_cancelled` are functions.
 
-    `state`: Names of the channels that the client's state is written to: replaced, not reduced. Never the messages.
-        `"all"`: each channel of the graph's input, but the messages, those for a front end's tools, and names that
-        begin with `_`; for graphs that trust their clients.
-    `replaced`: On a platform, names of the channels with a reducer among those that a client writes (`state`; `tools`,
-        `copilotkit`, `ag-ui`): no platform says which have one. Their values are replaced by LangGraph's `Overwrite`. A
-        channel with a reducer that is not named gets the client's value through it; one without must not be named.
-    `roles`: The roles whose messages are accepted. Without `system` and `developer` no client gives a model
-        instructions as yours are given; without `tool` none gives the result of a call; without `assistant` none
-        brings answers to a new thread.
-    `page_calls`: Names of tools whose calls a page may add to a conversation itself, each with its result, to say what
-        its user did: a call and its result at the end of the messages are run as a user's message is. By default the
-        one that A2UI surfaces add. Tools that the graph has are refused, but those of a platform, or of a node that
-        runs tools by itself, are not known: do not name any of them.
-    `page_tools`: On a platform, names of the page's tools whose results let a run pass a static breakpoint. A platform
-        does not say which tools its graph runs itself, and a breakpoint may be there for a human to decide about those.
-    `prepare`: A function of the input that is called before it runs, and the only way for its `forwardedProps` to a
-        graph. It returns `Prepared`, may be async, and raises `InvalidInputError` to refuse.
+    `state`: Names of the channels that the client's state is written to. The values are replaced, not reduced. The
+        messages can't be named. `"all"` means every channel of the graph's input except the messages, the channels for
+        a front end's tools, and names that begin with `_`. It is for graphs that trust their clients.
+    `replaced`: On a platform, names of those channels with a reducer that clients write (`state`; `tools`,
+        `copilotkit`, `ag-ui`), because no platform says which channels have one. Their values are replaced with
+        LangGraph's `Overwrite`. If a channel with a reducer is not named, the client's value goes through the reducer.
+        A channel without a reducer must not be named.
+    `roles`: The roles whose messages are accepted. Without `system` and `developer`, clients can't give a model
+        instructions that look like yours. Without `tool`, they can't provide the result of a call. Without
+        `assistant`, they can't bring answers to a new thread.
+    `page_calls`: Names of tools whose calls a page itself may add to the conversation, each with its result, to report
+        what its user did. A call and its result at the end of the messages run the graph as a user's message does. By
+        default, this is the call that A2UI surfaces add. Tools that the graph has are refused. But the tools of a
+        platform, and of a node that runs tools by itself, are not known: do not name any of them.
+    `page_tools`: On a platform, names of the page's tools whose results let a run continue at a static breakpoint. A
+        platform does not say which tools its graph runs, and a human may have to approve those at the breakpoint.
+    `prepare`: A function that is called with the input before it runs. It is the only way for `forwardedProps` to reach
+        a graph. It returns `Prepared`, may be async, and raises `InvalidInputError` to refuse the input.
     `config`: The config of every run: `recursion_limit`, `tags`, `configurable`, ...
     `context`: The runtime context of every run.
-    `busy`: What happens to an input for a thread that has a run. `reject`: it is refused. `queue`: it waits. `cancel`:
-        the run is cancelled.
-    `shortened`: What a new message means from a client that sends only some of the thread's messages. `continue`: it
-        lost them, and the thread continues. `fork`: it took them back, and the thread forks where the two differ; for
-        front ends that give an edited message a new id, and always send all their messages.
-    `answer_cancelled`: A function of the value of an interrupt that the user cancelled, which gives what it is resumed
-        with. That must fit the interrupt's schema, or the input is refused. None: an approval of LangChain's middleware
-        is rejected, any other interrupt is resumed with `{"status": "cancelled"}`.
-    `on_disconnect`: What happens to a run when its last reader leaves, and to a queued input when its client does.
-        `continue`: both stay, and the input runs when its turn comes. `cancel`: the run is cancelled, and the input
-        leaves the queue. On a platform the run's reader is the client that started it: others are not counted;
-        on Aegra, which has no queue, a queued input leaves with its client.
-    `on_cancel`: What happens to the text that a run has emitted and not stored when it is stopped. `discard`: the
-        client has it until it loads the thread again, or runs it. `save`: it is written to the thread, as the
-        nodes that were emitting it, so that the next run has it too. For a graph of this process; not on a platform.
-    `dispatched_events`: Whether what nodes and tools send with LangChain's `adispatch_custom_event` is emitted: as
-        `CUSTOM`, and messages, tool calls and state that they send under the names of `ag-ui-langgraph` or CopilotKit
-        (`manually_emit_message`, ...) as such. A callback handler is added to the config of each run. For a graph of
-        this process; not on a platform.
-    `mark_structured_output`: Whether model calls are marked whose answer is structured output, so that it is not shown
-        as text; see `StructuredOutputMarker`, which is added to the config of each run. For a graph of this process: to
-        the runs of a platform nothing is added.
+    `busy`: What happens to an input for a thread with an active run. `reject`: it is refused. `queue`: it waits.
+        `cancel`: the active run is cancelled.
+    `shortened`: What a new message means if the client sends only some of the thread's messages. `continue`: the client
+        has lost the others, and the thread continues. `fork`: the client has taken them back, and the thread forks
+        where the two differ. `fork` is for front ends that give an edited message a new id, and always send all of
+        their messages.
+    `answer_cancelled`: A function that takes the value of an interrupt that the user has cancelled, and returns the value
+        to resume it with. That must fit the interrupt's schema, or the input is refused. By default, an approval of
+        LangChain's middleware is rejected, and any other interrupt is resumed with `{"status": "cancelled"}`.
+    `on_disconnect`: What happens to a run when its last reader disconnects, and to a queued input when its client does.
+        `continue`: both stay, and the input runs when it is its turn. `cancel`: the run is cancelled, and the input
+        leaves the queue. On a platform, only the client that started the run counts as its reader. On Aegra, which has
+        no queue, a queued input leaves with its client.
+    `on_cancel`: What happens to text that a run has emitted but not stored when the run is stopped. `discard`: the
+        client has it until it loads the thread again, or runs it. `save`: it is written to the thread in the name of
+        the nodes that were emitting it, so that the next run has it too. Only for graphs of this process.
+    `dispatched_events`: Whether to emit what nodes and tools send with LangChain's `adispatch_custom_event`. It becomes
+        a `CUSTOM` event, or messages, tool calls and state if it has one of the names of `ag-ui-langgraph` or
+        CopilotKit (`manually_emit_message`, ...). A callback handler is added to the config of each run. Only for
+        graphs of this process.
+    `mark_structured_output`: Whether to mark model calls that return structured output, so that it is not shown as
+        text; see `StructuredOutputMarker`, which is added to the config of each run. Only for graphs of this process;
+        nothing is added to the runs of a platform.
     """
 
     state: Collection[str] | Literal["all"] = frozenset()
@@ -131,30 +134,31 @@ class Intake:
         return self.answer_cancelled
 
     def __post_init__(self) -> None:
-        for name, kind in _CHOICES:
-            if getattr(self, name) not in get_args(kind):
-                raise ValueError(f"{name}: expected one of {get_args(kind)}, got {getattr(self, name)!r}")
+        for name, choices in _CHOICES:
+            if getattr(self, name) not in get_args(choices):
+                raise ValueError(f"{name}: expected one of {get_args(choices)}, got {getattr(self, name)!r}")
         if unknown := sorted(set(self.roles) - ROLES):
             raise ValueError(f"roles: expected some of {', '.join(sorted(ROLES))}, got {', '.join(map(repr, unknown))}")
-        for name, what in (
+        for name, kind in (
             ("state", "channels"),
             ("replaced", "channels"),
             ("page_calls", "tools"),
             ("page_tools", "tools"),
         ):
             if isinstance(names := getattr(self, name), str) and (name, names) != ("state", ALL):
-                raise ValueError(f"{name}: expected a collection of {what}, got the text {names!r}")
+                raise ValueError(f"{name}: expected a collection of {kind}, got the text {names!r}")
         if "messages" in self.state:
-            raise ValueError("state: 'messages' is the conversation, which is no state")
+            raise ValueError("state: 'messages' is the conversation, which is not state")
 
 
-async def prepared(intake: Intake, given: RunAgentInput) -> Prepared:
-    """What the owner's hook adds to a run. Raises what it raises, and `TypeError` for what is no `Prepared`."""
+async def call_prepare(intake: Intake, run_input: RunAgentInput) -> Prepared:
+    """Returns what the owner's hook adds to a run. Raises what the hook raises, and `TypeError` if it does not return
+    `Prepared`."""
     if intake.prepare is None:
         return Prepared()
-    made = intake.prepare(given)
-    if isawaitable(made):
-        made = await made
-    if not isinstance(made, Prepared):
-        raise TypeError(f"prepare: expected Prepared, got {type(made).__name__}")
-    return made
+    prepared = intake.prepare(run_input)
+    if isawaitable(prepared):
+        prepared = await prepared
+    if not isinstance(prepared, Prepared):
+        raise TypeError(f"prepare: expected Prepared, got {type(prepared).__name__}")
+    return prepared

@@ -1,4 +1,4 @@
-"""The texts in an input that are parsed as JSON, and so can be nested themselves: `json_texts`."""
+"""Finds the texts in an input that are parsed as JSON, and may therefore be deeply nested: `json_texts`."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from ag_ui.core import AssistantMessage, RunAgentInput
 
 
-def json_texts(given: RunAgentInput) -> Iterator[tuple[str, str]]:
-    """Pairs of a field's path and its text: the arguments of calls, and the answer of an older client."""
-    for index, message in enumerate(given.messages):
-        for place, call in enumerate(message.tool_calls or () if isinstance(message, AssistantMessage) else ()):
-            yield f"messages.{index}.toolCalls.{place}.function.arguments", call.function.arguments
-    forwarded = given.forwarded_props
+def json_texts(run_input: RunAgentInput) -> Iterator[tuple[str, str]]:
+    """Yields the path and the text of each field: the arguments of tool calls, and the answer of an older client."""
+    for index, message in enumerate(run_input.messages):
+        for position, call in enumerate(message.tool_calls or () if isinstance(message, AssistantMessage) else ()):
+            yield f"messages.{index}.toolCalls.{position}.function.arguments", call.function.arguments
+    forwarded = run_input.forwarded_props
     command = forwarded.get("command") if isinstance(forwarded, Mapping) else None
     answers = command if isinstance(command, Mapping) else {}
     for name in ("resume", "interruptEvent"):

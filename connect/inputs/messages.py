@@ -1,19 +1,17 @@
-"""A client's messages on their way into a graph: `taken`; and whether a thread's message is what the client sends:
-`same_content`. No I/O, and never which of the messages are new (`plan`).
+"""Converts a client's messages for a graph (`to_graph_messages`), and compares the messages of a thread with those of a
+client (`same_content`). No I/O. Which messages are new is decided in `plan`.
 
-What is taken of each role:
-
-| role | is taken | stays outside |
+| role | converted | left out |
 |---|---|---|
 | user | text; media by its source, with the name of the file | other metadata, other kinds of parts |
 | system, developer | text | |
 | assistant | text, calls whose arguments are an object; nothing of a message without either | other calls |
-| tool | text and media; as an error if it says why it failed (`error`) | what its metadata says of its status |
-| reasoning, activity | nothing | |
+| tool | text and media; an error if the field `error` says why the call failed | a status in the metadata |
+| reasoning, activity | nothing | everything |
 
-Of all of them the id, which must be one, and the name. Outside stays what only a server may say: encrypted values and
-signatures, metadata, whatever AG-UI has no field for, and all messages of a subagent (it is no part of a thread). So
-nothing that comes in can be read as a removal or as an overwrite by a reducer.
+All of them keep their id, which must be valid, and their name. Anything that only a server may say is left out:
+encrypted values and signatures, metadata, whatever AG-UI has no field for, and all messages of a subagent, which do not
+belong to the thread. So no reducer can take a message of a client for a removal or an overwrite.
 """
 
 from __future__ import annotations
@@ -34,7 +32,8 @@ from ..errors import InvalidInputError, id_error
 Wire = dict[str, Any]
 
 REMOVE_ALL_MESSAGES: Final = "__remove_all__"
-"""LangGraph's id of the removal of every message; its own module for it imports its HTTP client."""
+"""LangGraph's id for the removal of all messages. It is repeated here because importing LangGraph's module that defines
+it imports an HTTP client."""
 _SAME_ROLE: Final[Mapping[str, tuple[str, ...]]] = {
     "user": ("user",),
     "assistant": ("assistant",),
@@ -42,116 +41,118 @@ _SAME_ROLE: Final[Mapping[str, tuple[str, ...]]] = {
     "system": ("system", "developer"),
     "developer": ("system", "developer"),
 }
-"""By the role of a sent message, the roles that it may be stored with. Other roles are not taken."""
+"""The roles that a message may be stored with, by the role it was sent with. Other roles are not converted."""
 _SOURCE_FIELDS: Final = ("type", "value", "mimeType", "provider")
 _FILE_NAMES: Final = ("filename", "title")
 _UNANSWERED: Final = "This call was not run: the user continued without it."
 
 
-def taken(messages: Sequence[Message]) -> list[BaseMessage]:
-    """The LangChain messages that go into a graph, with the client's ids; see the table above.
+def to_graph_messages(messages: Sequence[Message]) -> list[BaseMessage]:
+    """Returns the LangChain messages for a graph, with the client's ids, as in the table above.
 
-    A message that comes twice is taken once. Raises `InvalidInputError` for an id that can be none, and for one that
-    two messages have; it names their places in `messages`.
+    A repeated message is converted once. Raises `InvalidInputError` for an invalid id, and if two different messages
+    have the same id. The error names their positions in `messages`.
     """
     wires: dict[str, tuple[int, Wire]] = {}
     for index, message in enumerate(messages):
         if message.role not in _SAME_ROLE or message.subagent_run_id is not None:
             continue
         _check_id(message.id, index)
-        wire = _allowed(message)
+        wire = _allow(message)
         first, same = wires.setdefault(message.id, (index, wire))
         if same != wire:
-            raise InvalidInputError(f"messages[{index}] has the id of messages[{first}], and says something else")
-    found = to_langchain_messages([wire for _, wire in wires.values()])
-    return [message for message in map(_without_broken_calls, found) if _speaks(message)]
+            raise InvalidInputError(f"messages[{index}] has the same id as messages[{first}], but other content")
+    converted = to_langchain_messages([wire for _, wire in wires.values()])
+    return [message for message in map(_without_broken_calls, converted) if _has_content(message)]
 
 
 def same_content(stored: Any, sent: Message) -> bool:
-    """Whether a client's message has the content that a thread's message, an object or its JSON, has for a client.
+    """Whether a client's message has the same content as a message of the thread, which is an object or JSON, has for
+    clients.
 
-    Ids, names and metadata do not count; nor does whether a text is one part or several, what white space is around it,
-    how its lines end, or how media is written down.
-    Calls that a client does not have may have been hidden from it. Of a message that was truncated for it, it has no
-    other content.
+    Ids, names and metadata are not compared. It makes no difference whether a text is in one part or several, what
+    white space surrounds it, how its lines end, or how media is written. The client may lack tool calls, because they
+    may have been hidden from it. A message that was truncated for the client always counts as the same.
     """
-    kinds = _SAME_ROLE.get(sent.role, ())
-    kept = next((message for message in to_agui_messages([stored]) if message.role in kinds), None)
-    if kept is None:
+    roles = _SAME_ROLE.get(sent.role, ())
+    own = next((message for message in to_agui_messages([stored]) if message.role in roles), None)
+    if own is None:
         return False
     if _is_object(sent.metadata) and sent.metadata.get("truncated") is True:
         return True
     if isinstance(sent, ToolResult):
-        return _is_result(kept.content, sent)
-    if isinstance(sent, AssistantMessage) and isinstance(kept, AssistantMessage):
-        calls = [_comparable_call(call) for call in kept.tool_calls or ()]
+        return _is_result(own.content, sent)
+    if isinstance(sent, AssistantMessage) and isinstance(own, AssistantMessage):
+        calls = [_comparable_call(call) for call in own.tool_calls or ()]
         if any(_comparable_call(call) not in calls for call in sent.tool_calls or ()):
             return False
-    return _comparable(kept.content) == _comparable(_as_stored(sent).content)
+    return _comparable(own.content) == _comparable(_as_stored(sent).content)
 
 
 def is_from_user(stored: Any) -> bool:
-    """Whether a thread's message, an object or its JSON, is a user's."""
+    """Whether a message of the thread, which is an object or JSON, is from a user."""
     return any(message.role == "user" for message in to_agui_messages([stored]))
 
 
 def left_unanswered(call_id: str, name: str) -> ToolMessage:
-    """The result of a call that was left unanswered: that it was not run. The same call gives the same message."""
+    """Returns the result for a call that was not run, which says so. The same call gives the same message."""
     return ToolMessage(_UNANSWERED, tool_call_id=call_id, name=name, id=f"{call_id}-unanswered", status="error")
 
 
 def as_json(message: BaseMessage) -> dict[str, Any]:
-    """A message as a platform takes it, which makes an equal one of it. For messages that come from here."""
-    found: dict[str, Any] = {"type": message.type, "content": message.content, "id": message.id}
+    """Returns a message as JSON from which a platform makes an equal message. For messages of `to_graph_messages`."""
+    wire: dict[str, Any] = {"type": message.type, "content": message.content, "id": message.id}
     if isinstance(message, AIMessage) and message.tool_calls:
-        found["tool_calls"] = message.tool_calls
+        wire["tool_calls"] = message.tool_calls
     if isinstance(message, ToolMessage):
-        found |= {"tool_call_id": message.tool_call_id, "status": message.status}
+        wire |= {"tool_call_id": message.tool_call_id, "status": message.status}
     for name in ("name", "additional_kwargs"):
         if value := getattr(message, name):
-            found[name] = value
-    return found
-
-
-def _check_id(message_id: str, index: int) -> None:
-    what = f"id of messages[{index}]"
-    if (reason := id_error(what, message_id, in_url=False)) is not None:
-        raise InvalidInputError(reason)
-    if message_id == REMOVE_ALL_MESSAGES:
-        raise InvalidInputError(f"The {what} is one that LangGraph keeps for itself.")
-
-
-def _allowed(message: Message) -> Wire:
-    """What may be taken of a message, in its wire form."""
-    wire: Wire = {"id": message.id, "role": message.role}
-    if not isinstance(message, ToolResult) and (name := getattr(message, "name", None)):
-        wire["name"] = name
-    wire["content"] = _allowed_content(message.content)
-    if isinstance(message, ToolResult):
-        wire |= {"toolCallId": message.tool_call_id, "error": message.error}
-    if isinstance(message, AssistantMessage):
-        wire["toolCalls"] = [_allowed_call(call) for call in message.tool_calls or () if call.id]
+            wire[name] = value
     return wire
 
 
-def _allowed_call(call: ToolCall) -> Wire:
+def _check_id(message_id: str, index: int) -> None:
+    field = f"id of messages[{index}]"
+    if (reason := id_error(field, message_id, in_url=False)) is not None:
+        raise InvalidInputError(reason)
+    if message_id == REMOVE_ALL_MESSAGES:
+        raise InvalidInputError(f"The {field} is reserved by LangGraph.")
+
+
+def _allow(message: Message) -> Wire:
+    """Returns the parts of a message that may be converted, as JSON."""
+    wire: Wire = {"id": message.id, "role": message.role}
+    if not isinstance(message, ToolResult) and (name := getattr(message, "name", None)):
+        wire["name"] = name
+    wire["content"] = _allow_content(message.content)
+    if isinstance(message, ToolResult):
+        wire |= {"toolCallId": message.tool_call_id, "error": message.error}
+    if isinstance(message, AssistantMessage):
+        wire["toolCalls"] = [_allow_call(call) for call in message.tool_calls or () if call.id]
+    return wire
+
+
+def _allow_call(call: ToolCall) -> Wire:
     function = {"name": call.function.name, "arguments": call.function.arguments}
     return {"id": call.id, "type": "function", "function": function}
 
 
-def _allowed_content(content: Any) -> str | list[Wire]:
+def _allow_content(content: Any) -> str | list[Wire]:
     if not isinstance(content, list):
         return content or ""
-    return [_allowed_part(part.model_dump(by_alias=True)) for part in content] or ""
+    return [_allow_part(part.model_dump(by_alias=True)) for part in content] or ""
 
 
-def _allowed_part(part: Wire) -> Wire:
+def _allow_part(part: Wire) -> Wire:
     if part["type"] == "text":
         return {"type": "text", "text": part["text"]}
-    found = {"type": part["type"], "source": {key: part["source"].get(key) for key in _SOURCE_FIELDS}}
-    given = part.get("metadata")
-    names = {key: given[key] for key in _FILE_NAMES if isinstance(given.get(key), str)} if _is_object(given) else {}
-    return {**found, "metadata": names} if names else found
+    wire = {"type": part["type"], "source": {key: part["source"].get(key) for key in _SOURCE_FIELDS}}
+    metadata = part.get("metadata")
+    if not _is_object(metadata):
+        return wire
+    names = {key: metadata[key] for key in _FILE_NAMES if isinstance(metadata.get(key), str)}
+    return {**wire, "metadata": names} if names else wire
 
 
 def _is_object(value: Any) -> TypeGuard[Mapping[str, Any]]:
@@ -159,32 +160,32 @@ def _is_object(value: Any) -> TypeGuard[Mapping[str, Any]]:
 
 
 def _without_broken_calls(message: BaseMessage) -> BaseMessage:
-    """A call whose arguments are no object: it can't be run, and a platform has no field for it."""
+    """Removes calls whose arguments are not an object. They can't be run, and a platform has no field for them."""
     return message.model_copy(update={"invalid_tool_calls": []}) if isinstance(message, AIMessage) else message
 
 
-def _speaks(message: BaseMessage) -> bool:
+def _has_content(message: BaseMessage) -> bool:
     return not isinstance(message, AIMessage) or bool(message.content or message.tool_calls)
 
 
 def _as_stored(sent: Any) -> Any:
-    """A client's message as it reads when it has been stored: media in the one form that it is stored in."""
+    """Returns a client's message as it reads after it was stored. Media is stored in a single form."""
     if not isinstance(sent.content, list):
         return sent
     read = to_agui_messages(to_langchain_messages([sent]))
     return next((message for message in read if message.role == sent.role), sent)
 
 
-def _is_result(kept: Any, sent: ToolResult) -> bool:
-    """Whether a client sends a stored result: whole, or with its parts as text, as older clients have it."""
-    mine = _comparable(kept)
-    return mine == _comparable(_as_stored(sent).content) or (
-        isinstance(kept, list) and mine == _comparable(_parsed(sent.content))
+def _is_result(stored: Any, sent: ToolResult) -> bool:
+    """Whether a client's result is the stored one. Older clients send its parts as JSON text."""
+    own = _comparable(stored)
+    return own == _comparable(_as_stored(sent).content) or (
+        isinstance(stored, list) and own == _comparable(_parse_json(sent.content))
     )
 
 
 def _comparable(content: Any) -> list[Any]:
-    """The blocks that are compared: texts, adjacent ones joined, and media, each by its kind and its source."""
+    """Returns the blocks to compare: texts, with adjacent ones joined, and media as pairs of a kind and a source."""
     parts = content if isinstance(content, list) else [{"type": "text", "text": content or ""}]
     blocks: list[Any] = []
     for item in parts:
@@ -202,7 +203,7 @@ def _comparable(content: Any) -> list[Any]:
     return [item for item in texts if item != ""]
 
 
-def _parsed(text: Any) -> Any:
+def _parse_json(text: Any) -> Any:
     try:
         return orjson.loads(text)
     except ValueError:
@@ -211,6 +212,6 @@ def _parsed(text: Any) -> Any:
 
 def _comparable_call(call: ToolCall) -> tuple[str, str, str]:
     arguments = call.function.arguments
-    with suppress(ValueError, TypeError):  # not JSON, or too deep to be written: it compares as text
+    with suppress(ValueError, TypeError):  # text that is not JSON, or too deep to write, is compared as is
         arguments = orjson.dumps(orjson.loads(arguments or "{}"), option=orjson.OPT_SORT_KEYS).decode()
     return call.id, call.function.name, arguments

@@ -1,5 +1,5 @@
-"""Work on long conversations and large inputs in a thread, so that the event loop continues: `off_loop`. How large an
-input is: `size_of`."""
+"""Moves work on long conversations and large inputs to a thread, so that the event loop continues: `off_loop`. Measures
+the size of an input: `size_of`."""
 
 from __future__ import annotations
 
@@ -10,28 +10,30 @@ from typing import Any, Final, ParamSpec, TypeVar
 from pydantic import BaseModel
 
 _MANY: Final = 200
-"""Messages from which on a conversation is long: less work than about 10 ms is not worth a thread."""
+"""A conversation with more messages than this is long. Work of less than about 10 ms is not worth a thread."""
 _VALUES: Final = 5
-"""Values that count as one message: itself, and its fields."""
+"""How many JSON values count as one message: the message itself and its fields."""
 
-_Given = ParamSpec("_Given")
-_Made = TypeVar("_Made")
+_Params = ParamSpec("_Params")
+_Result = TypeVar("_Result")
 
 
-async def off_loop(call: Callable[_Given, _Made], size: int, *args: _Given.args, **given: _Given.kwargs) -> _Made:
-    """The result of a pure call that works on `size` messages; it is made in a thread if they are many.
+async def off_loop(
+    call: Callable[_Params, _Result], size: int, *args: _Params.args, **kwargs: _Params.kwargs
+) -> _Result:
+    """Returns the result of a pure function that works on `size` messages. Runs it in a thread if they are many.
 
-    A thread lets the event loop continue only between calls that hold the GIL, so none of them may work on the whole of
-    a large input, as `model_validate` would.
+    A thread lets the event loop continue only between operations that hold the GIL. So the function must not process a
+    large input in a single operation such as `model_validate`.
     """
-    return await asyncio.to_thread(call, *args, **given) if size > _MANY else call(*args, **given)
+    return await asyncio.to_thread(call, *args, **kwargs) if size > _MANY else call(*args, **kwargs)
 
 
-def size_of(given: Any) -> int:
-    """The size of an input, or of any JSON, counted in messages: the number of values in it, divided by those of a
-    message. It stops counting once they are many."""
+def size_of(value: Any) -> int:
+    """Returns the size of an input, or of any JSON, in messages: the number of values in it, divided by the number in
+    one message. Stops counting when the size is large enough for a thread."""
     count = 0
-    left = [given]
+    left = [value]
     while left and count <= _MANY * _VALUES:
         value = left.pop()
         if isinstance(value, BaseModel):
@@ -43,5 +45,5 @@ def size_of(given: Any) -> int:
         else:
             continue
         count += len(inner)
-        left += [each for each in inner[: _MANY * _VALUES] if isinstance(each, BaseModel | Mapping | list)]
+        left += [item for item in inner[: _MANY * _VALUES] if isinstance(item, BaseModel | Mapping | list)]
     return count // _VALUES

@@ -1,13 +1,14 @@
-"""The plan of an input, and where it is carried out: `planned`. Plan, search and plan again, the same here and on a
-platform; never how a thread's checkpoints are read, or a run is started.
+"""Makes the plan of an input, and finds the checkpoint at which it is carried out: `planned`. It plans, searches, and
+plans again, in the same way for this process and for a platform. How checkpoints are read and runs are started is
+decided elsewhere.
 
-What it costs is bounded, whatever a client sends and how often:
+The cost is bounded, whatever a client sends and however often:
 
-- Searches of one input read `MOST` checkpoints in all, and there are `_ROUNDS` of them. Then what else the input has
-  with other content counts as no edit.
-- That a message is no edit is kept for the newest checkpoint of its thread, so that it is not searched for again until
-  the thread has another.
-- Long conversations are compared in a thread: the event loop continues.
+- All searches for an input together read at most `MOST` checkpoints, and there are at most `_ROUNDS` of them. After
+  that, no other difference in the input counts as an edit.
+- If a message turns out not to be an edit, this is remembered for the newest checkpoint of the thread, so that it is
+  not searched for again until the thread has another checkpoint.
+- Long conversations are compared in a thread, so that the event loop continues.
 """
 
 from __future__ import annotations
@@ -28,71 +29,73 @@ from .thread_state import ThreadState
 
 _ROUNDS: Final = 8
 _REMEMBERED: Final = 1_000
-"""Checkpoints for which it is kept what is no edit."""
+"""For how many checkpoints it is remembered which messages are not edits."""
 
 
 class NoEdits:
-    """Messages that differ from those of a thread and are no edits, because it had them so once; by the newest
-    checkpoint of the thread."""
+    """Remembers messages that differ from those of a thread but are not edits, because the thread once had them with
+    the same content. They are remembered by the newest checkpoint of the thread."""
 
     def __init__(self) -> None:
-        self._found: Recent[str, dict[str, int]] = Recent(_REMEMBERED)
+        self._messages: Recent[str, dict[str, int]] = Recent(_REMEMBERED)
 
-    def of(self, given: RunAgentInput, checkpoint_id: str | None) -> set[str]:
-        """The ids of those of an input."""
-        known = self._found.get(checkpoint_id or "", {})
-        return {each.id for each in given.messages if each.id in known and known[each.id] == _content(each)}
+    def of(self, run_input: RunAgentInput, checkpoint_id: str | None) -> set[str]:
+        """Returns the ids of those messages of an input."""
+        hashes = self._messages.get(checkpoint_id or "", {})
+        return {message.id for message in run_input.messages if hashes.get(message.id) == _content(message)}
 
     def add(self, message: Message, checkpoint_id: str | None) -> None:
-        """A message was found to be none."""
+        """Remembers a message that is not an edit."""
         if checkpoint_id is not None:
-            self._found[checkpoint_id] = {**self._found.get(checkpoint_id, {}), message.id: _content(message)}
+            hashes = self._messages.get(checkpoint_id, {})
+            self._messages[checkpoint_id] = {**hashes, message.id: _content(message)}
 
 
 async def planned(
     request: RunRequest,
-    now: ThreadState,
+    state: ThreadState,
     history: Callable[[], AsyncGenerator[Checkpoint, None]],
     no_edits: NoEdits,
     *,
     takes_messages: bool = True,
 ) -> tuple[Plan, ForkPoint | None]:
-    """What is to be done, and the earlier checkpoint at which; None is the newest, whose state is `now`. `history`: the
-    thread's checkpoints, the newest first, read again by each call. `takes_messages`: as `inputs.plan.plan`.
+    """Returns the plan, and the earlier checkpoint at which to carry it out, or None for the newest, whose state is
+    `state`. Each call of `history` reads the thread's checkpoints anew, newest first. `takes_messages` is as in
+    `inputs.plan.plan`.
 
-    Raises `InvalidInputError` where there is no checkpoint to run a message again from, and as `inputs.plan.plan`.
+    Raises `InvalidInputError` if there is no checkpoint from which to run a message again, and as `inputs.plan.plan`.
     """
-    given, key = request.run_input, request.options.messages_key
-    size = size_of(given)
-    unedited, left = await off_loop(no_edits.of, size, given, now.checkpoint_id), MOST
+    run_input, key = request.run_input, request.options.messages_key
+    size = size_of(run_input)
+    unedited, left = await off_loop(no_edits.of, size, run_input, state.checkpoint_id), MOST
     for number in range(_ROUNDS + 1):
         if number == _ROUNDS or left <= 0:
-            unedited = {message.id for message in given.messages}
-        wanted = await off_loop(
+            unedited = {message.id for message in run_input.messages}
+        goal = await off_loop(
             plan,
             size,
-            given,
-            now,
+            run_input,
+            state,
             request.intake,
             unedited=unedited,
             follows=request.follows,
             before=request.before,
             takes_messages=takes_messages,
         )
-        if not isinstance(wanted, Fork | Again):
-            return wanted, None
-        search = await searched(Search(wanted, key, max(left, 1)), history())
+        if not isinstance(goal, Fork | Again):
+            return goal, None
+        search = await searched(Search(goal, key, max(left, 1)), history())
         left -= search.read
-        if search.found is None and isinstance(wanted, Again):
-            wanted = wanted.as_fork(given)
-            search = await searched(Search(wanted, key), history())
-        if search.found is not None:
-            return wanted, search.found
-        if not (search.is_no_edit and isinstance(wanted, Fork) and wanted.edited is not None):
+        if search.point is None and isinstance(goal, Again):
+            goal = goal.as_fork(run_input)
+            search = await searched(Search(goal, key), history())
+        if search.point is not None:
+            return goal, search.point
+        if not (search.is_no_edit and isinstance(goal, Fork) and goal.edited is not None):
             break
-        no_edits.add(wanted.edited, now.checkpoint_id)
-        unedited.add(wanted.before)
-    raise InvalidInputError("the thread keeps no checkpoint to run the message again from")
+        no_edits.add(goal.edited, state.checkpoint_id)
+        unedited.add(goal.before)
+    raise InvalidInputError("the thread has no checkpoint from which the message could be run again")
 
 
 def _content(message: Message) -> int:

@@ -1,5 +1,5 @@
-"""A client's input, with all that is chosen for it: `RunRequest`. What a run is begun with, in this process and on a
-platform; never which run that is (`plan`)."""
+"""Holds a client's input with everything that is chosen for it: `RunRequest`. Runs in this process and on a platform
+are started with it. Which kind of run that is, `plan` decides."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..events.readers import Reader, for_version
 from ..run_outcome import PastErrors
 from . import Intake
 from .answers.resume import without_answers
-from .intake import Prepared, prepared
+from .intake import Prepared, call_prepare
 from .off_loop import off_loop, size_of
 
 
@@ -31,30 +31,31 @@ class RunRequest:
     view: ClientView
     """What the client is known to have."""
     follows: bool = False
-    """Whether it comes after a run of the same input."""
+    """Whether a run of the same input came before it."""
     before: Sequence[Any] | None = None
-    """The thread's messages when it came, where it has waited since; else None."""
+    """The thread's messages when the input arrived, if it has waited since; else None."""
 
     @classmethod
     async def of(
         cls, run_input: RunAgentInput, options: Options, intake: Intake, past_errors: PastErrors
     ) -> RunRequest:
-        """The request of an input; the owner's hook is called. `options`: with any protocol version."""
+        """Makes the request for an input, and calls the owner's hook. `options` may be for any protocol version."""
         version = run_input.protocol_version
         return cls(
             run_input=run_input,
             options=for_version(options, version),
             intake=intake,
-            added=await prepared(intake, run_input),
+            added=await call_prepare(intake, run_input),
             past_errors=past_errors,
             view=await off_loop(ClientView, size_of(run_input), run_input.messages, run_input.state, version),
         )
 
     def reader(self) -> Reader:
-        """A reader for its client."""
+        """Returns a reader for the client."""
         return Reader(self.options, self.view)
 
     def without_answers(self, view: ClientView) -> RunRequest:
-        """The rest of the input, as a run that follows the one with its answers; the client has `view` by then."""
+        """Returns the rest of the input, as a run that follows the one with its answers. `view` is what the client has
+        by then."""
         intake = replace(self.intake, shortened="continue", busy="queue")
         return replace(self, run_input=without_answers(self.run_input), intake=intake, view=view, follows=True)

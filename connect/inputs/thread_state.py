@@ -1,5 +1,5 @@
-"""The state of a thread when an input comes: `ThreadState`. Pure: `local` and `platform` make it of a checkpoint, or of
-a server's answers."""
+"""Describes the state of a thread when an input arrives: `ThreadState`. Pure; `local` makes it from a checkpoint, and
+`platform` from a server's responses."""
 
 from __future__ import annotations
 
@@ -13,62 +13,64 @@ from ..thread_info import ThreadStatus
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadState:
-    """A thread at one moment: what `thread` gives, and what the plan of an input depends on.
+    """The state of a thread at one moment. `thread` returns it, and the plan of an input depends on it.
 
     - `status`: `running`, `waiting`, `failed` or `idle`; see `ThreadInfo`.
-    - `view`: what a client has that connects now: `view.messages` and `view.state`. Only `thread` gives it.
-    - `interrupts`: what waits for an answer: LangGraph's interrupts, or their JSON from a platform.
-    - `is_stopped`: whether it waits at a static breakpoint.
+    - `view`: what a client that connects now receives, as `view.messages` and `view.state`. Only `thread` sets it.
+    - `interrupts`: the interrupts that wait for an answer: LangGraph's objects, or their JSON from a platform.
+    - `is_stopped`: whether the thread waits at a static breakpoint.
     - `run_id`: the id of its last or active run, as clients know it.
-    - `checkpoint_id`: its newest checkpoint; None while it is running.
-    - `messages`, `values`: its conversation and its channels as the graph keeps them.
+    - `checkpoint_id`: the id of its newest checkpoint; None while it is running.
+    - `messages`, `values`: its conversation and its channels, as the graph keeps them.
 
     The other fields are for plans.
     """
 
     messages: Sequence[Any] = ()
-    """Its conversation: LangChain messages, or their JSON."""
+    """The conversation: LangChain messages, or their JSON."""
     values: Mapping[str, Any] = field(default_factory=dict)
-    """Its channels."""
+    """The channels."""
     interrupts: Sequence[Any] = ()
-    """What waits for an answer: LangGraph's interrupts, or their JSON."""
+    """The interrupts that wait for an answer: LangGraph's objects, or their JSON."""
     is_stopped: bool = False
-    """Whether it waits at a static breakpoint."""
+    """Whether the thread waits at a static breakpoint."""
     is_unfinished: bool = False
-    """Whether its last run left work undone: it failed, was cancelled, or killed."""
+    """Whether the last run left work undone, because it failed or was cancelled or killed."""
     status: ThreadStatus = "idle"
-    """Whether a run is active, and if not how the last one ended."""
+    """Whether a run is active, and if not, how the last one ended."""
     run_id: str | None = None
-    """The id of its last run, as clients know it."""
+    """The id of the last run, as clients know it."""
     checkpoint_id: str | None = None
-    """Its newest checkpoint."""
+    """The id of the newest checkpoint."""
     has_pending_writes: bool = False
-    """Whether nodes of a superstep that did not end have written: a new turn would forget what they wrote."""
+    """Whether nodes of an unfinished superstep have written. A new turn would lose what they wrote."""
     brought: Sequence[Any] = ()
-    """Messages that go in before the new ones: they came in one superstep with the message that a fork replaces."""
+    """Messages to add before the new ones. They were added in the same superstep as the message that a fork
+    replaces."""
     is_replaced: bool = False
-    """Whether what goes in replaces its conversation: no checkpoint is old enough to fork at."""
+    """Whether the input replaces the conversation, because no checkpoint is old enough to fork at."""
 
     view: ClientView = field(default_factory=ClientView)
-    """What a client has that connects now: `view.messages` and `view.state`. Only a thread that was read for clients
-    (`Backend.thread`) has it."""
+    """What a client that connects now receives, as `view.messages` and `view.state`. Only a thread that was read for
+    clients (`Backend.thread`) has it."""
 
     own_tools: Collection[str] = frozenset()
-    """The names of the tools that its graph runs itself, as far as that is known."""
+    """The names of the tools that the graph runs itself, as far as they are known."""
     knows_tools: bool = False
-    """Whether that is known, except of nodes that run tools without a `ToolNode`. A platform does not say it."""
+    """Whether all of them are known, except tools of nodes that run tools without a `ToolNode`. A platform does not
+    list them."""
 
     @property
     def is_new(self) -> bool:
-        """Whether nothing was ever written to it."""
+        """Whether nothing was ever written to the thread."""
         return self.checkpoint_id is None and not self.messages and self.status != "running"
 
     @property
     def has_failed(self) -> bool:
-        """Whether its last run failed."""
+        """Whether the last run failed."""
         return self.status == "failed"
 
     @property
     def waits(self) -> bool:
-        """Whether it waits for an answer."""
+        """Whether the thread waits for an answer."""
         return bool(self.interrupts) or self.is_stopped

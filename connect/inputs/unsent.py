@@ -1,5 +1,5 @@
-"""Leaves out values of an input whose channels an earlier input has written at the same checkpoint: `without_pending`.
-No I/O."""
+"""Leaves out values of an input if an earlier input has already written to their channels at the same checkpoint:
+`without_pending`. No I/O."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _log = logging.getLogger(__name__)
 
 
 def without_pending(values: Mapping[str, Any], pending: Collection[str], label: str) -> dict[str, Any]:
-    """The values whose channels are not `pending`, that is, not written at this checkpoint by an earlier input already:
-    a second value there would make the thread unreadable in LangGraph. What is left out is logged. `label`: as
-    `errors.log_context`."""
+    """Returns the values whose channels are not `pending`. A pending channel was already written at this checkpoint by
+    an earlier input, and a second value would make the thread unreadable in LangGraph. The values that are left out are
+    logged. `label` is a context for log lines; see `errors.log_context`."""
     left_out = sorted(values.keys() & set(pending))
     if left_out:
         _log.warning(
-            "What an input writes to %s is left out: an earlier one has written there, and its run has not ended a "
-            "step since (%s).",
+            "The values of an input for %s are left out, because an earlier input has written there and its run has "
+            "not completed a step since (%s).",
             ", ".join(map(repr, left_out)),
             label,
         )

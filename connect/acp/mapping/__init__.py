@@ -1,2 +1,3 @@
-"""The pure half: AG-UI events in, updates of the Agent Client Protocol out; prompts, forms and questions. No I/O, no
-clock, no import of the protocol's SDK, and no turns: what is here does not know when a prompt begins or ends."""
+"""Turns AG-UI events into updates of the Agent Client Protocol, and handles the contents of prompts, forms and
+questions. This is the pure half: it does no I/O, uses no clock, does not import the protocol's SDK, and does not know
+when a prompt begins or ends."""

@@ -1,6 +1,7 @@
-"""Content: the blocks of a prompt as AG-UI content parts (`to_parts`), and parts as blocks (`to_blocks`).
+"""Converts content: the blocks of a prompt to AG-UI content parts (`to_parts`), and content parts to blocks
+(`to_blocks`).
 
-| block of the protocol | AG-UI part | comes back as |
+| block of the protocol | AG-UI part | converted back to |
 |---|---|---|
 | text | text | text |
 | image, audio | image, audio with its data | the same |
@@ -8,7 +9,7 @@
 | resource with text | text: `<resource uri="...">`, the text, `</resource>` | resource |
 | resource with a blob | image, audio, video or document by its MIME type | resource |
 
-A link is passed to the model as text, also one that only the editor can open. One text alone is a string.
+The model receives a link as text, even if only the editor can open it. A single text becomes a string.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _NAMELESS: Final = "attachment"
 
 
 def to_parts(blocks: Iterable[Mapping[str, Any]]) -> str | list[Part]:
-    """The content of a user's message. `blocks`: those of a prompt, as their JSON."""
+    """Returns the content of a user's message. `blocks` are those of a prompt, as JSON."""
     parts = [_part(block) for block in blocks]
     if len(parts) == 1 and parts[0]["type"] == "text":
         return str(parts[0]["text"])
@@ -37,12 +38,13 @@ def to_parts(blocks: Iterable[Mapping[str, Any]]) -> str | list[Part]:
 
 
 def text_of(blocks: Iterable[Mapping[str, Any]]) -> str:
-    """The text of a prompt, its links included; media are left out."""
+    """Returns the text of a prompt, including links. Media are left out."""
     return "\n".join(part["text"] for part in map(_part, blocks) if part["type"] == "text")
 
 
 def to_blocks(content: Any) -> list[Block]:
-    """The blocks of an AG-UI message's content: a text, or content parts. Parts without a block are left out."""
+    """Converts the content of an AG-UI message, which is a text or content parts, to blocks. A part for which the
+    protocol has no block is left out."""
     if isinstance(content, str):
         return [_text_block(content)] if content else []
     parts = content if isinstance(content, list) else [content]
@@ -50,7 +52,7 @@ def to_blocks(content: Any) -> list[Block]:
 
 
 def text_block(text: str) -> Block:
-    """A block of text, as it is."""
+    """Returns a block with this text, unchanged."""
     return {"type": "text", "text": text}
 
 
@@ -60,7 +62,7 @@ def _part(block: Mapping[str, Any]) -> Part:
             return _data(kind, block["data"], block["mimeType"])
         case "resource_link":
             name = str(block["name"]).replace("\\", r"\\").replace("]", r"\]").replace("\n", " ")
-            return text_block(f"[{name}]({_in_brackets(block['uri'])})")
+            return text_block(f"[{name}]({_escape_uri(block['uri'])})")
         case "resource":
             return _resource_part(block["resource"])
         case _:
@@ -81,9 +83,9 @@ def _data(kind: str, data: str, mime_type: str) -> Part:
     return {"type": kind, "source": {"type": "data", "value": data, "mimeType": mime_type}}
 
 
-def _in_brackets(uri: str) -> str:
-    """A URI as it can be in a Markdown link."""
-    return re.sub(r"[()\s]", lambda found: f"%{ord(found[0]):02X}", uri)
+def _escape_uri(uri: str) -> str:
+    """Escapes the characters of a URI that can't be part of a Markdown link."""
+    return re.sub(r"[()\s]", lambda match: f"%{ord(match[0]):02X}", uri)
 
 
 def _text_block(text: str) -> Block:
@@ -100,13 +102,13 @@ def _block(part: Mapping[str, Any]) -> Block | None:
         return _text_block(part["text"]) if part.get("text") else None
     if not isinstance(source, Mapping) or not isinstance(source.get("value"), str):
         return None
-    named = metadata.get("filename") if isinstance(metadata, Mapping) else None
-    name = named if isinstance(named, str) and named else _NAMELESS
+    filename = metadata.get("filename") if isinstance(metadata, Mapping) else None
+    name = filename if isinstance(filename, str) and filename else _NAMELESS
     if source["type"] == "url":
         return {"type": "resource_link", "name": name, "uri": source["value"]}
     if source["type"] != "data":
         return None
     mime_type = source.get("mimeType") or "application/octet-stream"
-    if kind in ("image", "audio") and named is None:
+    if kind in ("image", "audio") and filename is None:
         return {"type": kind, "data": source["value"], "mimeType": mime_type}
     return {"type": "resource", "resource": {"uri": name, "blob": source["value"], "mimeType": mime_type}}

@@ -1,5 +1,5 @@
-"""A graph's plan as an editor displays it: the channel `todos`, as LangChain's middleware writes it, or `plan`, a list
-of texts or of objects."""
+"""Reads a graph's plan for the editor. The plan is in the channel `todos`, as LangChain's middleware writes it, or in
+`plan`, as a list of strings or objects."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 PLANS: Final = ("todos", "plan")
-"""The channels that can have a plan; the first of them that has one counts."""
+"""The channels that may contain a plan. The first one that does is displayed."""
 
 _TEXTS: Final = ("content", "step", "description", "title", "task")
 _STATUSES: Final[Mapping[Any, str]] = {
@@ -22,11 +22,12 @@ _PRIORITIES: Final = ("high", "medium", "low")
 
 
 def entries(state: Any, name: str) -> list[dict[str, Any]] | None:
-    """The entries of the plan in a channel; None if the channel has no plan. Entries that are no steps are left out."""
-    given = state.get(name) if isinstance(state, Mapping) else None
-    if not isinstance(given, list):
+    """Returns the entries of the plan in a channel, or None if the channel does not contain a list. Items that are not
+    steps of a plan are left out."""
+    steps = state.get(name) if isinstance(state, Mapping) else None
+    if not isinstance(steps, list):
         return None
-    return [entry for each in given if (entry := _entry(each)) is not None]
+    return [entry for step in steps if (entry := _entry(step)) is not None]
 
 
 def _entry(step: Any) -> dict[str, Any] | None:
@@ -36,10 +37,10 @@ def _entry(step: Any) -> dict[str, Any] | None:
     content = next((fields[name] for name in _TEXTS if isinstance(fields.get(name), str)), None)
     if content is None:
         return None
-    given = fields.get("status", fields.get("done"))
+    status = fields.get("status", fields.get("done"))
     priority = fields.get("priority")
     return {
         "content": content,
         "priority": priority if priority in _PRIORITIES else "medium",
-        "status": _STATUSES.get(given, "pending") if isinstance(given, str | bool) else "pending",
+        "status": _STATUSES.get(status, "pending") if isinstance(status, str | bool) else "pending",
     }

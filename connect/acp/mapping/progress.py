@@ -1,11 +1,12 @@
-"""What a tool reports while it runs, as an editor displays it in the card of its call: `ToolProgress`, fed with the
-translator's activities `tool_progress`.
+"""Shows the editor what a tool reports while it is running, in the card of its call: `ToolProgress`. It reads the
+activities `tool_progress` that the translator emits.
 
 Rules:
 
-1. The end of its output is displayed, at most `_DISPLAYED` characters, and its last progress. The result replaces both.
-2. It is emitted when the progress has changed, when the output has grown by a tenth of what is displayed, and when the
-   tool has stopped without a result. So the cost is in proportion to the output, whatever the size of its parts.
+1. The card displays the end of the output, at most `_DISPLAYED` characters, and the latest progress. The result
+   replaces both.
+2. An update is sent when the progress changes, when the output has grown by a tenth of what is displayed, and when the
+   tool has stopped without a result. So the cost is proportional to the output, however small its pieces are.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from typing import Any, Final, NamedTuple
 from ....translator import ClientView
 
 ACTIVITY: Final = "tool_progress"
-"""The type of the activity."""
+"""The type of the activities."""
 _DISPLAYED: Final = 2_000
 _SHARE: Final = 10
 _FINAL: Final = ("done", "failed")
 
 
 class Report(NamedTuple):
-    """What is displayed of a running tool. `call_id`: of its call, as the thread knows it."""
+    """What is displayed about a running tool. `call_id` is the id of its call in the thread."""
 
     call_id: str
     output: str
@@ -32,22 +33,22 @@ class Report(NamedTuple):
 
 
 class _Emitted(NamedTuple):
-    """What was emitted last of a call. `parts`: of its output, of which it is the end."""
+    """What was last sent about a call. `parts` is how many parts its output had then."""
 
     report: Report
     parts: int
 
 
 class ToolProgress:
-    """The tools of one session."""
+    """The running tools of one session."""
 
     def __init__(self) -> None:
         self._views: dict[str, ClientView] = {}
-        """By the id of its activity, each that is not final."""
+        """Unfinished activities by id."""
         self._emitted: dict[str, _Emitted] = {}
 
     def report(self, event: dict[str, Any]) -> Report | None:
-        """What is to be displayed after an event of an activity `tool_progress`; None: nothing has changed."""
+        """Returns what to display after an event of an activity `tool_progress`, or None if nothing is to be sent."""
         activity_id = event["messageId"]
         view = self._views.setdefault(activity_id, ClientView())
         view.apply_emitted(event)
@@ -77,23 +78,23 @@ def _is_due(before: _Emitted, report: Report, parts: Sequence[Any], *, is_runnin
 
 
 def _end(parts: Sequence[Any]) -> str:
-    """The last characters of an output."""
-    found: list[str] = []
+    """Returns the last characters of an output."""
+    texts: list[str] = []
     left = _DISPLAYED
     for part in reversed(parts):
         if left <= 0:
             break
-        found.append(_text(part)[-left:])
-        left -= len(found[-1])
-    return "".join(reversed(found))
+        texts.append(_text(part)[-left:])
+        left -= len(texts[-1])
+    return "".join(reversed(texts))
 
 
 def _line(progress: Any) -> str:
-    """A progress as one line: a text as it is, fields by their names, anything else as JSON."""
+    """Returns progress as one line: a string unchanged, a flat mapping as `name: value`, anything else as JSON."""
     if progress is None:
         return ""
-    if isinstance(progress, Mapping) and not any(isinstance(each, Mapping | list) for each in progress.values()):
-        return ", ".join(f"{name}: {_text(each)}" for name, each in progress.items())[:_DISPLAYED]
+    if isinstance(progress, Mapping) and not any(isinstance(value, Mapping | list) for value in progress.values()):
+        return ", ".join(f"{name}: {_text(value)}" for name, value in progress.items())[:_DISPLAYED]
     return _text(progress)[:_DISPLAYED]
 
 

@@ -1,16 +1,16 @@
-"""What a run waits for, as questions to the user of an editor, one after the other: `asking`, a generator that yields
-requests, is sent their answers, and returns the `resume` entries of all interrupts.
+"""Asks the user of an editor about the interrupts of a run, one after the other: `ask`, a generator that yields
+requests, receives their answers, and returns the `resume` entries of all interrupts.
 
-| interrupt | is asked as | without forms |
+| interrupt | asked as | asked without forms as |
 |---|---|---|
-| approval of calls, in one or one for each | permission, about each call, in their order | without `edit` |
-| approval to which only a text is an answer | a form with one text | in the chat |
-| a question with options | a form with one choice | permission, one option each |
-| any other question | a form, made of the answer's schema | in the chat |
-| breakpoint | permission: continue, or stop | the same |
+| approval of one or more calls | a permission for each call, in order | the same, but without `edit` |
+| approval that allows only a text as the answer | a form with one text | a question in the chat |
+| question with options | a form with one choice | a permission with one option for each |
+| any other question | a form made from the schema of the answer | a question in the chat |
+| breakpoint | a permission to continue or stop | the same |
 
-A permission that is not given is a rejection; a form that is not filled in cancels its interrupt. An answer in the chat
-is the user's next prompt; the generator waits for it.
+A permission that the user does not give is a rejection. A form that the user does not fill in cancels its interrupt. A
+question in the chat is answered by the next prompt, for which the generator waits.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import orjson
 
 from ....translator import decision_schemas, is_breakpoint
 from .calls import Card, Update
-from .forms import Form, form_of, parsed, read_form
+from .forms import Form, form_of, parse_answer, read_form
 from .updates import Updates
 
 Json = dict[str, Any]
@@ -31,10 +31,10 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """A request for permission. Its answer is the id of an option; None: the user chose none."""
+    """A request for permission. Its answer is the id of an option, or None if the user chose none."""
 
     tool_call: Update
-    """The call it is about."""
+    """The call that the user is asked about."""
     options: Sequence[Json]
 
 
@@ -48,32 +48,33 @@ class InChat:
 
 @dataclass(frozen=True, slots=True)
 class Emit:
-    """Updates that belong to a question. It has no answer."""
+    """Updates to send with a question. They have no answer."""
 
     updates: Sequence[Update]
 
 
 Request = Permission | Form | InChat | Emit
 Asking = Generator[Request, Any, list[Json]]
-"""Asks about all interrupts of a run."""
+"""The questions about all interrupts of a run."""
 AskingOne = Generator[Request, Any, Json]
-"""Asks about one interrupt."""
+"""The questions about one interrupt."""
 
 
 @dataclass(slots=True)
 class Approvals:
-    """What the user has approved. `given`: for the whole session, tools by name, and of tools that execute a command
-    the same command only. `by_mode`: the tools that the chosen mode approves."""
+    """The calls that the user has approved in advance. `given` are the approvals for the whole session, by tool; for
+    tools that execute commands, only the same command is approved. `by_mode` are the tools that the chosen mode
+    approves."""
 
     given: set[tuple[str, str | None]] = field(default_factory=set)
     by_mode: frozenset[str] = frozenset()
 
     def covers(self, card: Card) -> bool:
-        """Whether the call needs no question."""
+        """Whether the call is approved already."""
         return card.name in self.by_mode or _scope(card) in self.given
 
     def add(self, card: Card) -> None:
-        """The user approves this and each later call like it."""
+        """Approves all later calls like this one."""
         self.given.add(_scope(card))
 
 
@@ -89,26 +90,32 @@ _TEXT: Final[Json] = {"type": "string"}
 _MOST_OPTIONS: Final = 20
 
 
-def asking(interrupts: Sequence[Json], updates: Updates, *, forms: bool, approvals: Approvals) -> Asking:
-    """Asks for the answers to the interrupts of a run. `updates`: of the session, whose open calls they are about.
-    `forms`: whether the editor has forms. `approvals`: of the session; new ones are added."""
-    asked = _Asked(updates, forms, approvals)
+def ask(interrupts: Sequence[Json], updates: Updates, *, forms: bool, approvals: Approvals) -> Asking:
+    """Asks for the answers to the interrupts of a run.
+
+    Args:
+        interrupts: The interrupts, as JSON.
+        updates: The updates of the session, which know its open calls.
+        forms: Whether the editor can display forms.
+        approvals: The approvals of the session. New ones are added.
+    """
+    questions = _Questions(updates, forms, approvals)
     entries = []
     for item in interrupts:
         value: Any = (item.get("metadata") or {}).get("value")
         if is_breakpoint(item["id"]):
-            entries.append((yield from asked.breakpoint(item)))
+            entries.append((yield from questions.breakpoint(item)))
         elif (decisions := decision_schemas(value)) is not None:
-            entries.append((yield from asked.actions(item, value["action_requests"], decisions)))
+            entries.append((yield from questions.actions(item, value["action_requests"], decisions)))
         elif isinstance(value, Mapping) and value.get("type") == "tool_approval":
-            entries.append((yield from asked.call(item, value)))
+            entries.append((yield from questions.call(item, value)))
         else:
-            entries.append((yield from asked.question(item, value)))
+            entries.append((yield from questions.question(item, value)))
     return entries
 
 
-class _Asked:
-    """The questions of one run."""
+class _Questions:
+    """The questions about one run."""
 
     def __init__(self, updates: Updates, forms: bool, approvals: Approvals) -> None:
         self._updates, self._forms, self._approvals = updates, forms, approvals
@@ -116,7 +123,7 @@ class _Asked:
 
     def breakpoint(self, item: Json) -> AskingOne:
         answer = yield from self._choice(item["id"], "The run has stopped at a breakpoint", [_CONTINUE, _STOP])
-        return _entry(item, None) if answer == "continue" else _cancelled(item)
+        return _entry(item, None) if answer == "continue" else _cancel(item)
 
     def actions(self, item: Json, requests: Sequence[Any], schemas: Sequence[Json]) -> AskingOne:
         decisions = []
@@ -125,14 +132,14 @@ class _Asked:
             card = self._card(item, action, number)
             decision = yield from self._decision(item, action, card, _types(schema))
             if decision is None:
-                return _cancelled(item)
+                return _cancel(item)
             decisions.append(decision)
         return _entry(item, {"decisions": decisions})
 
     def call(self, item: Json, value: Mapping[str, Any]) -> AskingOne:
         card = self._updates.card(str(value.get("tool_call_id"))) or self._card(item, value, 0)
         decision = yield from self._decision(item, value, card, _types(item.get("responseSchema")))
-        return _cancelled(item) if decision is None else _entry(item, decision)
+        return _cancel(item) if decision is None else _entry(item, decision)
 
     def question(self, item: Json, value: Any) -> AskingOne:
         text, schema = _text_of(item, value), item.get("responseSchema")
@@ -140,22 +147,22 @@ class _Asked:
         form = form_of(text, schema, options, item.get("toolCallId"))
         if self._forms:
             content = yield form
-            return _cancelled(item) if content is None else _entry(item, read_form(form, content))
+            return _cancel(item) if content is None else _entry(item, read_form(form, content))
         if options:
-            offered = [
+            choices = [
                 {"optionId": f"option-{number}", "name": label, "kind": "allow_once"}
                 for number, (label, _) in enumerate(options)
             ]
-            answer = yield from self._choice(item["id"], text, offered)
-            chosen = {option["optionId"]: given for option, (_, given) in zip(offered, options, strict=True)}
-            return _entry(item, chosen[answer]) if answer in chosen else _cancelled(item)
+            answer = yield from self._choice(item["id"], text, choices)
+            values = {choice["optionId"]: value for choice, (_, value) in zip(choices, options, strict=True)}
+            return _entry(item, values[answer]) if answer in values else _cancel(item)
         answer = yield InChat(item["id"], text)
-        return _entry(item, parsed(answer, schema))
+        return _entry(item, parse_answer(answer, schema))
 
     def _decision(
         self, item: Json, action: Mapping[str, Any], card: Card, allowed: Sequence[str]
     ) -> Generator[Request, Any, Json | None]:
-        """The decision about one call; None if the user gave none and rejecting is not allowed."""
+        """Returns the decision about one call, or None if the user made none and a rejection is not allowed."""
         if "approve" in allowed and self._approvals.covers(card):
             return {"type": "approve"}
         if not {"approve", "reject"} & set(allowed):
@@ -164,32 +171,34 @@ class _Asked:
         if self._forms:
             options += [option for option in (_EDIT, _RESPOND) if option["optionId"] in allowed]
         options += [_REJECT] if "reject" in allowed else []
-        answer = yield Permission(self._updates.asked(card), options)
+        answer = yield Permission(self._updates.for_permission(card), options)
         if answer not in [option["optionId"] for option in options]:
             answer = "reject"
         if answer == "approve_always":
             self._approvals.add(card)
         if answer in ("approve", "approve_always"):
             return {"type": "approve"}
-        if answer == "edit" and (edited := (yield from self._edited(action, card))) is not None:
-            return {"type": "edit", "edited_action": {"name": card.name, "args": edited}}
+        if answer == "edit" and (arguments := (yield from self._edit(action, card))) is not None:
+            return {"type": "edit", "edited_action": {"name": card.name, "args": arguments}}
         if answer == "respond":
             return (yield from self._response(item, action, card))
         if "reject" in allowed:
             return {"type": "reject"}
         return {"type": "respond", "message": _DECLINED} if "respond" in allowed else None
 
-    def _edited(self, action: Mapping[str, Any], card: Card) -> Generator[Request, Any, Json | None]:
-        given = action.get("args")
-        arguments = given if isinstance(given, dict) else card.input or {}
+    def _edit(self, action: Mapping[str, Any], card: Card) -> Generator[Request, Any, Json | None]:
+        arguments = action.get("args")
+        if not isinstance(arguments, dict):
+            arguments = card.input or {}
         form = Form.of_values(f"The arguments of {card.name}", arguments, card.id)
         content = yield form
-        found = None if content is None else read_form(form, content)
-        return found if isinstance(found, dict) else None
+        edited = None if content is None else read_form(form, content)
+        return edited if isinstance(edited, dict) else None
 
     def _response(self, item: Json, action: Mapping[str, Any], card: Card) -> Generator[Request, Any, Json]:
         arguments = action.get("args")
-        texts = [each for each in arguments.values() if isinstance(each, str)] if isinstance(arguments, Mapping) else []
+        values = arguments.values() if isinstance(arguments, Mapping) else ()
+        texts = [value for value in values if isinstance(value, str)]
         text = "\n".join(texts) or str(action.get("description") or card.name)
         form = form_of(text, _TEXT, (), card.id)
         if self._forms:
@@ -200,7 +209,7 @@ class _Asked:
         return {"type": "respond", "message": str(answer)}
 
     def _choice(self, own_id: str, text: str, options: Sequence[Json]) -> Generator[Request, Any, str | None]:
-        """Asks a question that is about no call of the thread: it has a card of its own."""
+        """Asks a question that is not about a call in the thread, on a card of its own."""
         card = {"toolCallId": own_id, "title": text, "kind": "other", "status": "pending"}
         yield Emit([{"sessionUpdate": "tool_call", **card}])
         answer = yield Permission(card, options)
@@ -210,30 +219,31 @@ class _Asked:
         return answer if isinstance(answer, str) else None
 
     def _card(self, item: Json, action: Mapping[str, Any], number: int) -> Card:
-        """The call that an action is about: the first open one like it that no other action is about; or one of its
-        own, if the thread has none."""
+        """Returns the call that an action is about. It is the first open call with the same name, preferably with the
+        same arguments, that no other action is about. If the thread has no such call, it is a new card."""
         name, arguments = action.get("name"), action.get("args")
-        like = [card for card in self._left if card.name == name]
-        card = next((card for card in like if card.input == arguments), like[0] if like else None)
+        candidates = [card for card in self._left if card.name == name]
+        same = [card for card in candidates if card.input == arguments]
+        card = next(iter(same or candidates), None)
         if card is not None:
             self._left.remove(card)
             return card
-        made = Card(f"{item['id']}-{number}", "", str(name), "other")
-        made.input = dict(arguments) if isinstance(arguments, Mapping) else None
-        return made
+        card = Card(f"{item['id']}-{number}", "", str(name), "other")
+        card.input = dict(arguments) if isinstance(arguments, Mapping) else None
+        return card
 
 
 def _entry(item: Json, payload: Any) -> Json:
     return {"interruptId": item["id"], "status": "resolved", "payload": payload}
 
 
-def _cancelled(item: Json) -> Json:
+def _cancel(item: Json) -> Json:
     return {"interruptId": item["id"], "status": "cancelled"}
 
 
-def cancelled(interrupts: Sequence[Json]) -> list[Json]:
-    """The `resume` entries that cancel interrupts."""
-    return [_cancelled(item) for item in interrupts]
+def cancel_all(interrupts: Sequence[Json]) -> list[Json]:
+    """Returns the `resume` entries that cancel interrupts."""
+    return [_cancel(item) for item in interrupts]
 
 
 def _scope(card: Card) -> tuple[str, str | None]:
@@ -241,37 +251,39 @@ def _scope(card: Card) -> tuple[str, str | None]:
 
 
 def _types(schema: Any) -> list[str]:
-    """The types of the decisions that a schema allows; all of them if it does not say."""
+    """Returns the types of decisions that a schema allows, or all types if it does not list them."""
     root = schema if isinstance(schema, Mapping) else {}
 
-    def types(of: Any) -> list[str]:
-        if not isinstance(of, Mapping):
+    def types(node: Any) -> list[str]:
+        if not isinstance(node, Mapping):
             return []
-        reference = of.get("$ref")
+        reference = node.get("$ref")
         if isinstance(reference, str):
             return types((root.get("$defs") or {}).get(reference.rpartition("/")[2]))
-        constant = ((of.get("properties") or {}).get("type") or {}).get("const")
-        found = [constant] if isinstance(constant, str) else []
-        return found + [each for name in ("oneOf", "anyOf") for one in of.get(name) or () for each in types(one)]
+        constant = ((node.get("properties") or {}).get("type") or {}).get("const")
+        own = [constant] if isinstance(constant, str) else []
+        alternatives = [schema for name in ("oneOf", "anyOf") for schema in node.get(name) or ()]
+        return own + [kind for schema in alternatives for kind in types(schema)]
 
     return types(root) or ["approve", "edit", "reject", "respond"]
 
 
 def _options(value: Any) -> list[tuple[str, Any]]:
-    """The options of a question, each with its label; [] if it has none that can be offered."""
-    given = value if isinstance(value, list) else None
+    """Returns the options of a question as pairs of a label and a value, or an empty list if it has none that can be
+    offered."""
+    items = value if isinstance(value, list) else None
     if isinstance(value, Mapping):
-        given = next((value[name] for name in ("options", "choices") if isinstance(value.get(name), list)), None)
-    found = []
-    for each in given or ():
-        if isinstance(each, str):
-            found.append((each, each))
-        elif isinstance(each, Mapping) and isinstance(label := each.get("label") or each.get("title"), str):
-            found.append((label, each.get("value", label)))
+        items = next((value[name] for name in ("options", "choices") if isinstance(value.get(name), list)), None)
+    options = []
+    for item in items or ():
+        if isinstance(item, str):
+            options.append((item, item))
+        elif isinstance(item, Mapping) and isinstance(label := item.get("label") or item.get("title"), str):
+            options.append((label, item.get("value", label)))
         else:
             return []
-    labels = {label for label, _ in found}
-    return found if len(labels) == len(found) <= _MOST_OPTIONS else []
+    labels = {label for label, _ in options}
+    return options if len(labels) == len(options) <= _MOST_OPTIONS else []
 
 
 def _text_of(item: Json, value: Any) -> str:

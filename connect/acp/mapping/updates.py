@@ -1,16 +1,17 @@
-"""What an editor gets of a thread, `Updates`: AG-UI events in, session updates out. One object lives as long as its
-session, over all runs of the thread.
+"""Turns the AG-UI events of a thread into session updates for an editor: `Updates`. One object serves a session for its
+whole life, across all runs of the thread.
 
 Rules:
 
-1. Messages and calls have the ids of the checkpoint. A model may use the id of a call again in a later message: then a
-   number is added to the ids of the later calls, in the order of their messages.
-2. Nothing is emitted twice. Of a snapshot only what the editor is missing is emitted: the rest of a message that it has
-   in part, and a rewritten message as another one (the protocol can't replace a message).
-3. A call is announced when its name is known, gets its arguments when they are complete, and ends with its result.
-4. Users' messages are emitted only while `emits_users` is true: an editor has the prompts that it has sent.
-5. What a subagent writes is the content of the call that it works for, repeated when it has doubled or has ended, so
-   that its cost stays in proportion. The result replaces it.
+1. Messages and calls have the same ids as in the checkpoint. If a model repeats the id of a call in a later message, a
+   number is appended to the ids of the later calls, in the order of their messages.
+2. Nothing is emitted twice. Of a snapshot, only what the editor lacks is emitted. If the editor has a part of a
+   message, it is the rest; if a message was rewritten, it is emitted as another message, because the protocol can't
+   replace one.
+3. A call is announced when its name is known, receives its arguments when they are complete, and ends with its result.
+4. Messages of users are emitted only while `emits_users` is set, because an editor already has the prompts it has sent.
+5. What a subagent writes becomes the content of the call that runs it. The content is sent again when it has doubled
+   and when it has ended, so that its cost stays proportional. The result replaces it.
 """
 
 from __future__ import annotations
@@ -28,80 +29,81 @@ from .progress import ToolProgress
 Event = dict[str, Any]
 
 _TOOL_STEPS: Final = ("tools",)
-"""The last part of the names of steps in which tools run."""
+"""The last part of the names of steps that run tools."""
 _MESSAGE: Final = "agent_message_chunk"
 _THOUGHT: Final = "agent_thought_chunk"
 _FIRST_SPEECH: Final = 200
-"""Characters of a subagent after which its speech is emitted for the first time."""
+"""How many characters a subagent must have written before they are emitted for the first time."""
 
 
 class Updates:
     """The updates of one session.
 
-    - `locate`: the absolute path of a file that a tool names.
-    - `kinds`: what tools do, by tool name; for other tools it is guessed.
-    - `before`: the text of a file that is about to be written; None: no file is read. For a call in a snapshot none is
-      read either, since the call may have run.
+    - `locate`: returns the absolute path of a file that a tool names.
+    - `kinds`: what tools do, by tool name. For other tools it is guessed.
+    - `before`: returns the text of a file before a tool writes it. If None, no file is read. No file is read for calls
+      in a snapshot either, since they may have run already.
     """
 
     def __init__(
         self, locate: Locate, *, kinds: Mapping[str, Kind] | None = None, before: Before | None = None
     ) -> None:
         self.emits_users = False
-        """Whether the messages of users are emitted."""
+        """Whether messages of users are emitted."""
         self.finish_reason: str | None = None
-        """Why the last message of a model ended, if not as usual: `length`, `content_filter`, `refusal`, ..."""
+        """Why a model ended its last message, as the provider reports it: `length`, `content_filter`, `refusal`, ..."""
         self._locate, self._kinds, self.before = locate, kinds or {}, before
         self._texts: dict[str, list[str]] = {}
-        """The texts that the editor has, in fragments, by message id."""
+        """Fragments of the texts that the editor has, by message id."""
         self._removed: set[str] = set()
-        """The ids of texts that the last snapshot of the run did not have: they begin anew if they come again."""
+        """Ids of texts that the last snapshot of the run lacked. If they stream again, they start from the
+        beginning."""
         self._repeated: dict[str, int] = {}
-        """The texts that were removed and come again: how many of their characters have come."""
+        """Removed texts that stream again, by message id, and how many of their characters have arrived."""
         self._revisions: dict[str, int] = {}
-        """How often a message was rewritten."""
+        """How often a message was rewritten, by message id."""
         self._known: set[str] = set()
-        """The ids of messages that come whole, and were emitted: users', media, results."""
+        """Ids of emitted messages that do not stream: those of users, media and results."""
         self._cards: dict[tuple[str, str], Card] = {}
-        """By the id of the message and that of the call."""
+        """Cards by the id of the message and the id of the call."""
         self._latest: dict[str, Card] = {}
-        """The last card with a call's id."""
+        """The latest card for each call id."""
         self._times: dict[str, int] = {}
-        """How many cards there are with a call's id."""
+        """How many cards have the same call id."""
         self._subagents: dict[str, Card] = {}
-        """By the id of a subagent, the card of the call that it works for."""
+        """The card of the call that runs a subagent, by the subagent's run id."""
         self._other_roles: set[str] = set()
-        """The messages that stream and are no model's."""
+        """Ids of messages that are streaming and are not from a model."""
         self._tools = ToolProgress()
         self._state = ClientView(state={})
         self._plan: list[Update] = []
 
     def of(self, event: Event) -> list[Update]:
-        """The updates of the next event."""
+        """Returns the updates for the next event."""
         handler = _HANDLERS.get(event["type"])
         return [] if handler is None else handler(self, event)
 
     def note_prompt(self, message_id: str) -> None:
-        """Notes that the editor has this message of its user."""
+        """Notes that the editor already has this message of its user."""
         self._known.add(message_id)
 
     def open_cards(self) -> list[Card]:
-        """The calls without a result, in their order."""
+        """Returns the calls without a result, in order."""
         return [card for card in self._cards.values() if card.is_open]
 
     def card(self, call_id: str) -> Card | None:
-        """The last call of this id."""
+        """Returns the latest call with this id."""
         return self._latest.get(call_id)
 
-    def asked(self, card: Card) -> Update:
-        """A call in a request for permission."""
-        return card.asked(self._locate)
+    def for_permission(self, card: Card) -> Update:
+        """Returns the fields of a call for a request for permission."""
+        return card.for_permission(self._locate)
 
-    def given_up(self, waiting: Container[str] = ()) -> list[Update]:
-        """Ends the calls that are open, but those whose ids (as the editor knows them) are `waiting` for an answer."""
-        return [card.given_up() for card in self.open_cards() if card.id not in waiting]
+    def give_up(self, waiting: Container[str] = ()) -> list[Update]:
+        """Ends all open calls, except those that wait for an answer. `waiting` are their ids for the editor."""
+        return [card.give_up() for card in self.open_cards() if card.id not in waiting]
 
-    # --- what streams -------------------------------------------------------------------------------------------------
+    # --- events that stream -------------------------------------------------------------------------------------------
 
     def _text_started(self, event: Event) -> list[Update]:
         self._comes_again(event["messageId"])
@@ -112,7 +114,7 @@ class Updates:
         return []
 
     def _run_started(self, event: Event) -> list[Update]:
-        self._removed = set(self._texts)  # a run may bring texts of earlier ones from their beginning
+        self._removed = set(self._texts)  # a run may stream texts of earlier runs again, from the beginning
         return []
 
     def _comes_again(self, message_id: str) -> None:
@@ -121,14 +123,14 @@ class Updates:
             self._texts[message_id] = ["".join(self._texts[message_id])]
             self._repeated[message_id] = 0
 
-    def _repeating(self, kind: str, message_id: str, delta: str) -> list[Update]:
-        """The updates of a text that the editor has from before it was removed: what is new in it."""
-        [emitted], come = self._texts[message_id], self._repeated[message_id]
-        if emitted.startswith(delta, come):
+    def _skip_repetition(self, kind: str, message_id: str, delta: str) -> list[Update]:
+        """Skips a text that the editor had before it was removed, and returns the update for what is new in it."""
+        [emitted], count = self._texts[message_id], self._repeated[message_id]
+        if emitted.startswith(delta, count):
             self._repeated[message_id] += len(delta)
             return []
         del self._repeated[message_id]
-        return self._text(kind, {"id": message_id, "content": emitted[:come] + delta})
+        return self._text(kind, {"id": message_id, "content": emitted[:count] + delta})
 
     def _thought_started(self, event: Event) -> list[Update]:
         self._comes_again(event["messageId"])
@@ -145,7 +147,7 @@ class Updates:
     def _delta(self, kind: str, event: Event) -> list[Update]:
         message_id, delta = event["messageId"], event["delta"]
         if message_id in self._repeated:
-            return self._repeating(kind, message_id, delta)
+            return self._skip_repetition(kind, message_id, delta)
         self._texts.setdefault(message_id, []).append(delta)
         return [self._text_chunk(kind, message_id, delta)]
 
@@ -156,17 +158,17 @@ class Updates:
         card.speech += event["delta"]
         if len(card.speech) < max(_FIRST_SPEECH, 2 * card.emitted_speech):
             return []
-        return _some(card.from_subagent())
+        return _without_none(card.show_speech())
 
     def _text_ended(self, event: Event) -> list[Update]:
         if "subagentRunId" in event:
             card = self._subagents.get(event["subagentRunId"])
             if card is None or not card.is_open:
                 return []
-            update = card.from_subagent()
+            update = card.show_speech()
             card.speech += "\n\n" if card.speech else ""
             card.emitted_speech = len(card.speech)
-            return _some(update)
+            return _without_none(update)
         self._other_roles.discard(event["messageId"])
         self._repeated.pop(event["messageId"], None)
         self.finish_reason = (event.get("metadata") or {}).get("finishReason")
@@ -176,7 +178,7 @@ class Updates:
         if "subagentRunId" in event:
             return []
         self.finish_reason = None
-        return self._announced(event.get("parentMessageId") or "", event["toolCallId"], event["toolCallName"])
+        return self._announce(event.get("parentMessageId") or "", event["toolCallId"], event["toolCallName"])
 
     def _call_arguments(self, event: Event) -> list[Update]:
         card = self._latest.get(event["toolCallId"])
@@ -188,7 +190,7 @@ class Updates:
         card = self._latest.get(event["toolCallId"])
         if card is None or "subagentRunId" in event:
             return []
-        return _some(card.completed_input(self._locate, self.before))
+        return _without_none(card.complete_input(self._locate, self.before))
 
     def _call_result(self, event: Event) -> list[Update]:
         if "subagentRunId" in event:
@@ -198,7 +200,7 @@ class Updates:
     def _step_started(self, event: Event) -> list[Update]:
         if "subagentRunId" in event or event["stepName"].rpartition("/")[2] not in _TOOL_STEPS:
             return []
-        return [card.begun() for card in self.open_cards() if card.status == "pending" and card.input is not None]
+        return [card.begin() for card in self.open_cards() if card.status == "pending" and card.input is not None]
 
     def _subagent_started(self, event: Event) -> list[Update]:
         card = self._latest.get(event.get("parentToolCallId") or "")
@@ -207,7 +209,7 @@ class Updates:
         if card is None:
             return []
         self._subagents[event["subagentRunId"]] = card
-        return [card.begun()] if card.status == "pending" else []
+        return [card.begin()] if card.status == "pending" else []
 
     def _activity(self, event: Event) -> list[Update]:
         if "subagentRunId" in event:
@@ -216,21 +218,21 @@ class Updates:
             return self._media(event["messageId"], event) if "content" in event else []
         report = self._tools.report(event)
         card = None if report is None else self._latest.get(report.call_id)
-        return [] if report is None or card is None or not card.is_open else [card.says(report)]
+        return [] if report is None or card is None or not card.is_open else [card.show_report(report)]
 
     def _state_changed(self, event: Event) -> list[Update]:
         self._state.apply_emitted(event)
         state = self._state.base
-        found = next((found for name in PLANS if (found := entries(state, name)) is not None), [])
-        if found == self._plan:
+        plan = next((plan for name in PLANS if (plan := entries(state, name)) is not None), [])
+        if plan == self._plan:
             return []
-        self._plan = found
-        return [{"sessionUpdate": "plan", "entries": found}]
+        self._plan = plan
+        return [{"sessionUpdate": "plan", "entries": plan}]
 
-    # --- what comes whole ---------------------------------------------------------------------------------------------
+    # --- complete messages --------------------------------------------------------------------------------------------
 
     def _messages(self, event: Event) -> list[Update]:
-        found: list[Update] = []
+        updates: list[Update] = []
         latest = dict(self._latest)
         self._removed = self._texts.keys() - {message["id"] for message in event["messages"]}
         for message in event["messages"]:
@@ -238,19 +240,19 @@ class Updates:
                 continue
             match message["role"]:
                 case "assistant":
-                    found += self._text(_MESSAGE, message)
+                    updates += self._text(_MESSAGE, message)
                     for call in message.get("toolCalls") or ():
-                        found += self._whole_call(message["id"], call)
+                        updates += self._whole_call(message["id"], call)
                         latest[call["id"]] = self._cards[message["id"], call["id"]]
                 case "reasoning":
-                    found += self._text(_THOUGHT, message)
+                    updates += self._text(_THOUGHT, message)
                 case "tool":
-                    found += self._result(message["id"], message["toolCallId"], message, latest)
+                    updates += self._result(message["id"], message["toolCallId"], message, latest)
                 case "activity":
-                    found += self._activity({"type": "ACTIVITY_SNAPSHOT", "messageId": message["id"], **message})
+                    updates += self._activity({"type": "ACTIVITY_SNAPSHOT", "messageId": message["id"], **message})
                 case "user":
-                    found += self._user(message)
-        return found
+                    updates += self._user(message)
+        return updates
 
     def _text(self, kind: str, message: Event) -> list[Update]:
         message_id, content = message["id"], message.get("content") or ""
@@ -264,7 +266,7 @@ class Updates:
         return [self._text_chunk(kind, message_id, content[len(emitted) :])]
 
     def _text_chunk(self, kind: str, message_id: str, text: str) -> Update:
-        """A text of a message; a rewritten one has an id of its own."""
+        """Returns the update for a text of a message. A rewritten message has a new id."""
         number = self._revisions.get(message_id)
         own_id = message_id if number is None else f"{message_id}-revised-{number}"
         return _chunk(kind, own_id, text_block(text))
@@ -285,22 +287,22 @@ class Updates:
 
     def _whole_call(self, parent: str, call: Event) -> list[Update]:
         function = call["function"]
-        found = self._announced(parent, call["id"], function["name"])
+        updates = self._announce(parent, call["id"], function["name"])
         card = self._cards[parent, call["id"]]
         if card.input is None and card.is_open:
             card.arguments = [function["arguments"]] if function["arguments"] else []
             if card.arguments:
-                found += _some(card.completed_input(self._locate, None))
-        return found
+                updates += _without_none(card.complete_input(self._locate, None))
+        return updates
 
-    def _announced(self, parent: str, call_id: str, name: str) -> list[Update]:
+    def _announce(self, parent: str, call_id: str, name: str) -> list[Update]:
         if (parent, call_id) in self._cards:
             return []
         self._times[call_id] = times = self._times.get(call_id, 0) + 1
         own_id = call_id if times == 1 else f"{call_id}-{times}"
         card = Card(own_id, call_id, name, self._kinds.get(name) or kind_of(name))
         self._cards[parent, call_id] = self._latest[call_id] = card
-        return [card.announced()]
+        return [card.announce()]
 
     def _result(
         self, message_id: str, call_id: str, result: Event, latest: Mapping[str, Card] | None = None
@@ -309,18 +311,18 @@ class Updates:
         if message_id in self._known or card is None:
             return []
         self._known.add(message_id)
-        found = _some(card.completed_input(self._locate, None))
+        updates = _without_none(card.complete_input(self._locate, None))
         if card.status == "pending":
-            found.append(card.begun())
+            updates.append(card.begin())
         failed = (result.get("metadata") or {}).get("status") == "error"
-        return [*found, card.ended(result["content"], failed=failed)]
+        return [*updates, card.end(result["content"], failed=failed)]
 
 
 def _chunk(kind: str, message_id: str, content: Update) -> Update:
     return {"sessionUpdate": kind, "messageId": message_id, "content": content}
 
 
-def _some(*updates: Update | None) -> list[Update]:
+def _without_none(*updates: Update | None) -> list[Update]:
     return [update for update in updates if update is not None]
 
 

@@ -1,6 +1,5 @@
 """Defines `Accepting`, the listening socket of the command. When the process is about to run out of file descriptors,
-it
-accepts a connection only to refuse it with 503. All other refusals are made in `connect.serve`.
+it accepts a connection only to refuse it with 503. All other refusals are made in `connect.serve`.
 
 Without this socket, asyncio would stop accepting connections for a second at a time, and they would wait unanswered.
 Anything else that the process opens, such as a connection to a database, would fail too.

@@ -2,8 +2,7 @@
 changes.
 
 This process imports nothing of the project. It holds the socket, which it passes to each server process, and watches
-the
-project's folders. If a server process can't start, it prints the reason, and the next change starts a new one.
+the project's folders. If a server process can't start, it prints the reason, and the next change starts a new one.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
 """Implements the command `serve`: makes a server from the arguments, and runs it until a signal arrives. How requests
-are
-answered is decided in `connect.serve`."""
+are answered is decided in `connect.serve`."""
 
 from __future__ import annotations
 
@@ -240,8 +239,8 @@ def _is_no_credential(record: logging.LogRecord) -> bool:
 
 def token_to_print(settings: ServeSettings) -> str | None:
     """Returns the token of `--token`, or a new one. Returns None if the environment has a token, which is never
-    printed.
-    The environment of the project must be set before. Raises `Misuse` for a token that a header can't contain."""
+    printed. The environment of the project must be set before. Raises `Misuse` for a token that a header can't
+    contain."""
     try:
         return settings.new_token if token_of(settings.token) is None else settings.token
     except ValueError as error:
@@ -417,8 +416,7 @@ def _threads(settings: ServeSettings, server_url: str | None) -> str:
 
 def _hosts(settings: ServeSettings) -> Sequence[str]:
     """Returns the host names by which a loopback server may be reached: its own, and those of the allowed origins,
-    whose
-    pages may be served by the same proxy. The names of any other server are not known here."""
+    whose pages may be served by the same proxy. The names of any other server are not known here."""
     if not is_own(settings.host) or "*" in settings.origins:
         return ()
     hosts = (urlsplit(origin).hostname for origin in settings.origins)

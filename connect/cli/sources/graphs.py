@@ -1,6 +1,5 @@
 """Imports and builds graphs: makes a compiled graph with a checkpointer from a `Target`. How graphs are served is
-decided
-elsewhere.
+decided elsewhere.
 
 A target may name any variable that LangGraph's own server accepts:
 

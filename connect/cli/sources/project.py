@@ -4,8 +4,7 @@ imports no graph, and only `Project.enter` changes the process.
 - `graphs` maps names to `"./file.py:variable"`, `"module:variable"`, or `{"path": ..., "description": ...}`.
 - `dependencies`: folders are appended to `sys.path`. Packages are not installed; that is left to the user.
 - `env` is a file in dotenv's syntax, or a mapping. It does not change variables that are already set, so that a
-  variable
-  can be set for a single start of the server. (In `langgraph dev`, the file takes precedence.)
+  variable can be set for a single start of the server. (In `langgraph dev`, the file takes precedence.)
 - `auth` identifies and authorizes the users; `serving.serve` uses it.
 
 All paths are relative to the file. All other keys are meant for LangGraph's server, and are listed in `ignored`.

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from langgraph_agui.connect.acp.mapping.calls import absolute_in
 from langgraph_agui.connect.acp.mapping.forms import Form
-from langgraph_agui.connect.acp.mapping.questions import Approvals, Emit, InChat, Permission, asking
+from langgraph_agui.connect.acp.mapping.questions import Approvals, Emit, InChat, Permission, ask
 from langgraph_agui.connect.acp.mapping.updates import Updates
 
 ALL = ["approve", "edit", "reject", "respond"]
@@ -42,7 +42,7 @@ def answered(
     items: list[dict[str, Any]], answers: list[Any], updates: Updates | None = None, **how: Any
 ) -> tuple[list[Any], Any]:
     """The requests, and what the answers make of the interrupts."""
-    asked = asking(items, updates or session(), **{"forms": True, "approvals": Approvals(), **how})
+    asked = ask(items, updates or session(), **{"forms": True, "approvals": Approvals(), **how})
     left, answer = list(answers), None
     requests: list[Any] = []
     while True:

@@ -247,7 +247,7 @@ async def test_a_graph_that_takes_no_messages_is_an_error_of_its_session() -> No
         return StateGraph(schema).add_node("say", lambda state: {"talk": [AIMessage("Hello.")]}).set_entry_point("say")
 
     async with editor_of(AcpAgent(built(Topic).compile(), name="agent")) as editor:
-        with pytest.raises(AnsweredError, match="takes no prompts: it has no channel 'messages'") as failed:
+        with pytest.raises(AnsweredError, match="can't take prompts: its input has no channel 'messages'") as failed:
             await editor.new()
         assert (failed.value.code, failed.value.data) == (-32603, {"error": "not_supported"})
     agent = AcpAgent(built(Talk).compile(), name="agent", options=Options(messages_key="talk"))

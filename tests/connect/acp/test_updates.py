@@ -49,7 +49,7 @@ def updates() -> Updates:
 
 async def collected(events: AsyncIterator[dict[str, Any]], session: Updates) -> list[dict[str, Any]]:
     found = [update async for event in events for update in session.of(event)]
-    return [*found, *session.given_up()]
+    return [*found, *session.give_up()]
 
 
 @pytest.mark.parametrize("name", CHECKPOINTED)

@@ -17,10 +17,10 @@ from langgraph.types import Overwrite
 from langgraph_agui.connect.errors import InvalidInputError
 from langgraph_agui.connect.inputs import Intake
 from langgraph_agui.connect.inputs.channels import (
+    channel_values,
     context_of,
     input_channels_of_schemas,
     json_of,
-    written,
 )
 from langgraph_agui.connect.local.channels import input_channels_of
 from langgraph_agui.translator.jsonable.to_json import to_json
@@ -78,7 +78,7 @@ class Thread:
 
     async def written(self, sent: RunAgentInput) -> dict[str, Any]:
         """What the input writes; the graph is run with it."""
-        values = written(self.channels, sent, self.intake, await self.held())
+        values = channel_values(self.channels, sent, self.intake, await self.held())
         await self.graph.ainvoke({MESSAGES: [], **values}, CONFIG)
         return values
 
@@ -173,7 +173,7 @@ async def test_a_schema_of_any_kind_is_replaced(schema: Any) -> None:
     schemas: dict[Any, Any] = {"pydantic": Modelled, "dataclass": Classed}
     graph = graph_of(schemas.get(schema, State))
     for item in ("a", "b"):
-        values = written(
+        values = channel_values(
             input_channels_of(graph, MESSAGES), given({"items": [item]}), Intake(state={"items"}), {"items": []}
         )
         assert (await graph.ainvoke(values, CONFIG))["items"] == [item]
@@ -183,20 +183,20 @@ async def test_a_schema_of_any_kind_is_replaced(schema: Any) -> None:
 @pytest.mark.parametrize("name", ["items", "late", "label"])
 def test_a_value_that_says_it_overwrites_is_refused(name: str, value: Any) -> None:
     with pytest.raises(InvalidInputError, match=name):
-        written(input_channels_of(graph_of(State), MESSAGES), given({name: value}), Intake(state={name}), {})
+        channel_values(input_channels_of(graph_of(State), MESSAGES), given({name: value}), Intake(state={name}), {})
 
 
 @pytest.mark.parametrize("state", [[], "secret", 7, True])
 def test_a_state_that_is_no_object_is_refused_where_one_is_wanted(state: Any) -> None:
     channels = input_channels_of(graph_of(State), MESSAGES)
     with pytest.raises(InvalidInputError, match="state: expected an object") as refused:
-        written(channels, given(state), Intake(state={"items"}), {})
+        channel_values(channels, given(state), Intake(state={"items"}), {})
     assert "secret" not in str(refused.value)
-    assert written(channels, given(state), Intake(), {}) == {}
+    assert channel_values(channels, given(state), Intake(), {}) == {}
 
 
 def test_no_state_writes_nothing() -> None:
-    assert written(input_channels_of(graph_of(State), MESSAGES), given(None), Intake(state={"items"}), {}) == {}
+    assert channel_values(input_channels_of(graph_of(State), MESSAGES), given(None), Intake(state={"items"}), {}) == {}
 
 
 def test_the_conversation_cannot_be_named_as_state() -> None:
@@ -204,7 +204,7 @@ def test_the_conversation_cannot_be_named_as_state() -> None:
         talk: list[Any]
 
     with pytest.raises(ValueError, match="conversation"):
-        written(input_channels_of(graph_of(Talk), "talk"), given({"talk": []}), Intake(state={"talk"}), {})
+        channel_values(input_channels_of(graph_of(Talk), "talk"), given({"talk": []}), Intake(state={"talk"}), {})
 
 
 def test_messages_cannot_be_named_as_state_whatever_the_graph() -> None:
@@ -218,7 +218,7 @@ def test_a_channel_that_the_graph_does_not_take_cannot_be_named() -> None:
 
     channels = input_channels_of(graph_of(State, input_schema=Asked), MESSAGES)
     with pytest.raises(ValueError, match="'items', 'lable'"):
-        written(channels, given({"items": []}), Intake(state={"items", "lable", "label"}), {})
+        channel_values(channels, given({"items": []}), Intake(state={"items", "lable", "label"}), {})
 
 
 # --- tools and context in the state
@@ -271,7 +271,7 @@ async def test_tools_in_a_channel_with_a_reducer_are_replaced() -> None:
 
 
 def test_a_clients_state_does_not_get_into_the_place_of_the_tools() -> None:
-    values = written(
+    values = channel_values(
         input_channels_of(graph_of(Conventions), MESSAGES), given({"tools": ["x"]}), Intake(state={"tools"}), {}
     )
     assert values["tools"] == []
@@ -280,7 +280,9 @@ def test_a_clients_state_does_not_get_into_the_place_of_the_tools() -> None:
 @pytest.mark.parametrize("parameters", [{"parameters": TOOL["parameters"]}, {"parameters": {}}, {}])
 def test_a_tool_can_be_bound_by_every_adapter(parameters: dict[str, Any]) -> None:
     tool = {"name": "paint", "description": "Paints.", **parameters}
-    (told,) = written(input_channels_of(graph_of(Conventions), MESSAGES), given(tools=[tool]), Intake(), {})["tools"]
+    (told,) = channel_values(input_channels_of(graph_of(Conventions), MESSAGES), given(tools=[tool]), Intake(), {})[
+        "tools"
+    ]
     schema = {"type": "object", "properties": {}, **parameters.get("parameters", {})}
     assert convert_to_openai_tool(told)["function"] == {"name": "paint", "description": "Paints.", "parameters": schema}
     assert dict(convert_to_anthropic_tool(told))["input_schema"] == schema
@@ -394,7 +396,7 @@ def test_schemas_tell_the_same_places_as_the_graph() -> None:
 @pytest.mark.parametrize("schemas", [None, {}, {"input_schema": None, "context_schema": None}, {"input_schema": "x"}])
 def test_of_a_graph_without_schemas_the_owner_is_believed(schemas: Any) -> None:
     channels = input_channels_of_schemas(schemas, MESSAGES)
-    assert written(channels, given({"label": "x"}, **FRONT_END), Intake(state={"label"}), {}) == {"label": "x"}
+    assert channel_values(channels, given({"label": "x"}, **FRONT_END), Intake(state={"label"}), {}) == {"label": "x"}
     assert context_of(channels, given(**FRONT_END), None) is None
 
 

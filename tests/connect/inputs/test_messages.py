@@ -14,7 +14,7 @@ from langchain_core.messages import (
 )
 from langgraph.graph.message import REMOVE_ALL_MESSAGES, add_messages
 from langgraph_agui.connect.errors import InvalidInputError
-from langgraph_agui.connect.inputs.messages import as_json, left_unanswered, same_content, taken
+from langgraph_agui.connect.inputs.messages import as_json, left_unanswered, same_content, to_graph_messages
 from langgraph_agui.translator import ClientView, to_agui_messages, unanswered_calls
 from pydantic import TypeAdapter
 
@@ -29,7 +29,7 @@ def sent(wire: Wire) -> Message:
 
 
 def take(*wires: Wire) -> list[BaseMessage]:
-    return taken([sent(wire) for wire in wires])
+    return to_graph_messages([sent(wire) for wire in wires])
 
 
 def user(content: Any, **more: Any) -> Wire:

@@ -68,7 +68,7 @@ def test_a_search_has_an_end(wanted: Fork | Again) -> None:
         search.feed(Checkpoint(**ids, values=values, next=following, metadata={}))
         read += 1
     assert read == search.read == MOST
-    assert search.found is not None
+    assert search.point is not None
 
 
 class CountingSaver(InMemorySaver):

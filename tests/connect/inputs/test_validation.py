@@ -12,7 +12,7 @@ from langgraph_agui.connect.inputs import Intake
 from langgraph_agui.connect.inputs.planning import NoEdits, planned
 from langgraph_agui.connect.inputs.request import RunRequest
 from langgraph_agui.connect.inputs.thread_state import ThreadState
-from langgraph_agui.connect.inputs.validation import validated
+from langgraph_agui.connect.inputs.validation import validate_input
 from langgraph_agui.connect.serve import Limits
 from langgraph_agui.connect.serve.agents import AgentNames
 from langgraph_agui.connect.serve.errors import Refusal
@@ -55,7 +55,7 @@ def test_the_result_is_that_of_validation_in_one_piece(body: Any, broken: Any, a
     else:
         body |= broken
     whole, expected = outcome(RunAgentInput.model_validate, body)
-    by_items, wrong = outcome(validated, body)
+    by_items, wrong = outcome(validate_input, body)
     assert (by_items is None) == (whole is None)
     assert wrong <= expected
     if whole is not None and by_items is not None:
@@ -68,12 +68,12 @@ def test_the_errors_of_a_large_input_are_looked_for_until_there_are_a_few() -> N
     wrong_lists: list[list[Any]] = [[{}] * 5_000, [wrong_parts]]
     for messages in wrong_lists:
         with pytest.raises(ValidationError) as wrong:
-            validated({**BASE, "messages": messages})
+            validate_input({**BASE, "messages": messages})
         assert 0 < wrong.value.error_count() <= 4
     bodies: list[Any] = [[[]] * 5_000, "text", 7, None]
     for odd_body in bodies:
         with pytest.raises(ValidationError):
-            validated(odd_body)
+            validate_input(odd_body)
 
 
 async def checked_input(body: Any) -> RunAgentInput:

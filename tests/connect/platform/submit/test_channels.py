@@ -60,7 +60,7 @@ async def test_a_stopped_run_that_goes_on_with_another_state_breaks_no_thread(
             await asker.task
         values = await here.values(thread_id)
         assert (values["mood"], values["messages"][-1]["content"]) == ("mood 2", "human: go")
-        assert caplog.text.count("What an input writes to 'mood' is left out") == 2
+        assert caplog.text.count("The values of an input for 'mood' are left out") == 2
         found = await threads(source).get(thread_id)
         assert found is not None
         assert found.status == "idle"
