@@ -1,26 +1,27 @@
-"""What goes wrong around a run, as `RUN_ERROR` and its code, and as a line of the log; and invalid ids. No I/O.
+"""Defines the errors around a run, with their codes; makes `RUN_ERROR` events and log lines from them; and checks ids.
+No I/O.
 
-Every `RUN_ERROR` that is no run's own end is made here: what goes wrong raises, and who reads a stream to its reader
-makes an event of it (`open_thread`).
+Every `RUN_ERROR` that is not the end of a run itself is made here. The code that detects the error raises an exception,
+and the code that reads a stream for a reader turns it into an event (`open_thread`).
 
 | code | what happened |
 |---|---|
-| `invalid_thread_id`, `invalid_run_id` | the caller's id is invalid |
+| `invalid_thread_id`, `invalid_run_id` | an id of the caller is invalid |
 | `invalid_input` | a client's input can't be run |
-| `not_found` | there is no such thread, or it may not be used; no such run; or the platform's 404 |
-| `unreadable_thread` | the thread's checkpointer raised |
-| `graph_not_made` | the function that makes the graph of a request raised, and a thread was to be read |
-| `conflict` | a run is running on the thread; or the platform's 409 |
+| `not_found` | the thread does not exist or may not be used; the run does not exist; or the platform answered 404 |
+| `unreadable_thread` | the thread's checkpointer raised an exception |
+| `graph_not_made` | to read a thread, a graph was needed, and the function that makes it raised an exception |
+| `conflict` | the thread has an active run; or the platform answered 409 |
 | `not_supported` | the graph or the server can't do what was requested |
-| `queue_full` | as many inputs are queued on the thread as `Limits.queue` admits |
-| `unauthorized`, `forbidden`, `not_found`, `invalid` | the platform's 401, 403, 404, 400 and 422 |
-| `platform_error` | anything else it refused with |
+| `queue_full` | the thread already has as many queued inputs as `Limits.queue` allows |
+| `unauthorized`, `forbidden`, `not_found`, `invalid` | the platform answered 401, 403, 404, or 400 or 422 |
+| `platform_error` | the platform answered with any other error |
 | `lost` | the platform could not be reached, or not again |
 | `timeout` | a run of this process exceeded its timeout |
-| `store_unavailable` | the server that processes share their runs by does not answer |
-| `other_process` | another process serves the threads of the agent, and they share no run store |
-| `clock_skew` | the thread has a checkpoint from the future, behind which a run would be hidden |
-| `shutdown` | an input that was queued, or a run that was read, ends with its server |
+| `store_unavailable` | the server of the shared run store does not answer |
+| `other_process` | another process serves the threads of the agent, and the processes share no run store |
+| `clock_skew` | the thread has a checkpoint from the future, which would hide what a run writes |
+| `shutdown` | the server ends while an input is queued or a run is read |
 | `internal_error` | an unexpected exception |
 """
 
@@ -51,28 +52,28 @@ _CODES: Final = {
     409: "conflict",
     422: "invalid",
 }
-"""By HTTP status of a platform's answer."""
+"""Error codes by the HTTP status of a platform's response."""
 _LONGEST = 512
 _UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-"""Control characters and lone surrogates: no storage, header or log takes them."""
+"""Control characters and lone surrogates, which storage, headers or logs do not accept."""
 _UNFIT_IN_URL = re.compile(r"[/\\?#%]|\A\.+\Z")
-"""What would change the path that an id is put into."""
+"""Characters and ids that would change the path of a URL."""
 
 
 class AguiError(Exception):
-    """The base of the errors that are raised here. `code`: as in the table above."""
+    """The base class of the errors in this package. `code` is one of those in the table above."""
 
     code = INTERNAL
 
 
 class RequestError(AguiError):
-    """What the caller wants can't be done; the message says why, and quotes no content."""
+    """The caller's request can't be carried out. The message says why, and quotes no content."""
 
 
 class ConnectionLost(AguiError):  # noqa: N818 - nothing has failed yet: it is tried again
-    """A connection to a platform could not be made, was lost, or brought what cannot be read.
+    """A connection to a platform could not be made, was lost, or delivered unreadable data.
 
-    `reason`: which of these. `is_timeout`: it was connected, but nothing came within the read timeout.
+    `reason` says which of these. `is_timeout`: whether it was connected, but nothing arrived within the read timeout.
     """
 
     code = Lost.code
@@ -84,10 +85,10 @@ class ConnectionLost(AguiError):  # noqa: N818 - nothing has failed yet: it is t
 
 
 class PlatformError(AguiError):
-    """A platform refused a request, and would again.
+    """A platform has refused a request, and would refuse it again.
 
-    `status`: the HTTP status. `message`: the platform's own text. `code`: that of the status: `unauthorized`,
-    `forbidden`, `not_found`, `conflict`, `invalid`, or `platform_error` for all else.
+    `status` is the HTTP status, and `message` the platform's own text. `code` depends on the status: `unauthorized`,
+    `forbidden`, `not_found`, `conflict`, `invalid`, or `platform_error` for any other.
     """
 
     def __init__(self, status: int, message: str) -> None:
@@ -98,25 +99,25 @@ class PlatformError(AguiError):
 
 
 class RunConflictError(RequestError, RuntimeError):
-    """A run could not start, because the thread has an active one; the message names both."""
+    """A run could not start because the thread has an active one. The message names both."""
 
     code = CONFLICT
 
 
 class QueueFullError(RunConflictError):
-    """As many inputs are queued on a thread as `Limits.queue` admits."""
+    """The thread already has as many queued inputs as `Limits.queue` allows."""
 
     code = "queue_full"
 
 
 class InvalidInputError(RequestError, ValueError):
-    """A client's input that can't be run; the message names what was expected and what came, and quotes no content."""
+    """A client's input can't be run. The message says what was expected and what was sent, and quotes no content."""
 
     code = "invalid_input"
 
 
 class LoggedError(AguiError, RuntimeError):
-    """An error that was logged where it was raised. `cause`: what clients are shown of it."""
+    """An error that was logged where it was raised. `cause` is the exception that clients are told about."""
 
     def __init__(self, cause: Exception) -> None:
         super().__init__(str(cause))
@@ -124,13 +125,13 @@ class LoggedError(AguiError, RuntimeError):
 
 
 class UnreadableError(LoggedError):
-    """A checkpointer raised: `cause`."""
+    """A checkpointer raised `cause`."""
 
     code = "unreadable_thread"
 
 
 class NotRunError(LoggedError):
-    """A queued input was not run: `cause`."""
+    """A queued input was not run, because of `cause`."""
 
     def __init__(self, cause: Exception) -> None:
         super().__init__(cause)
@@ -138,20 +139,21 @@ class NotRunError(LoggedError):
 
 
 class ServerEndsError(RequestError):
-    """The server ends, and with it what is read here; the message says what becomes of the run."""
+    """The server ends while something is read or waits. The message says what happens to the run."""
 
     code = SHUTDOWN
 
 
 class GraphNotMadeError(LoggedError):
-    """The function that makes the graph of a request raised `cause` where a thread was to be read. (For a run, that is
-    the run's error.)"""
+    """A graph was needed to read a thread, and the function that makes it raised `cause`. (If the graph is needed for a
+    run, the exception is the error of the run.)"""
 
     code = "graph_not_made"
 
 
 class StoreUnavailableError(AguiError, RuntimeError):
-    """The run store's server does not answer: it is not known whether the thread has a run. Logged by the store."""
+    """The server of the run store does not answer, so it is not known whether the thread has a run. The store logs
+    it."""
 
     code = "store_unavailable"
 
@@ -160,29 +162,31 @@ class StoreUnavailableError(AguiError, RuntimeError):
 
 
 class RunsClosedError(AguiError, RuntimeError):
-    """A run was started in a `Runs` that is closed."""
+    """A run was started after its `Runs` were closed."""
 
     code = SHUTDOWN
 
     def __init__(self) -> None:
-        super().__init__("These runs are closed: nothing is started in them after aclose().")
+        super().__init__("These runs are closed: nothing can be started after aclose().")
 
 
 class OtherProcessError(AguiError, RuntimeError):
-    """Another process serves the threads of this agent, and no run store is shared: nothing is run or stopped here."""
+    """Another process serves the threads of this agent, and the processes share no run store. So nothing is run or
+    stopped here."""
 
     code = "other_process"
 
     def __init__(self) -> None:
         super().__init__(
-            "Another process serves the threads of this agent. Serve them by one process (uvicorn --workers 1), or "
-            "give the processes a run store that they share: agui_app(store=RedisRunStore(...))."
+            "Another process serves the threads of this agent. Serve them with a single process (uvicorn --workers 1), "
+            "or give the processes a run store to share: agui_app(store=RedisRunStore(...))."
         )
 
 
 class ClockSkewError(AguiError, RuntimeError):
-    """The thread's newest checkpoint is from the future, by the clock of this process: what a run wrote would count as
-    older, and be hidden. Nothing has run. Logged where it is raised. `seconds`: how far the checkpoint is ahead."""
+    """The thread's newest checkpoint is from the future, by the clock of this process. What a run writes would count as
+    older, and would be hidden, so nothing was run. `seconds` is how far the checkpoint is ahead. Logged where it is
+    raised."""
 
     code = "clock_skew"
 
@@ -194,7 +198,7 @@ class ClockSkewError(AguiError, RuntimeError):
 
 
 class ThreadNotFoundError(RequestError, LookupError):
-    """There is no such thread, or it belongs to another agent or user: for this one it does not exist."""
+    """The thread does not exist, or belongs to another agent or user, for which callers get the same error."""
 
     code = "not_found"
 
@@ -203,19 +207,19 @@ class ThreadNotFoundError(RequestError, LookupError):
 
 
 class NotSupportedError(RequestError, RuntimeError):
-    """What was requested needs something that the graph or the server does not have; the message says what."""
+    """The request needs something that the graph or the server lacks. The message says what."""
 
     code = "not_supported"
 
 
 class RunNotFoundError(RequestError, LookupError):
-    """There is no such run to stop; the message names the thread, and the run if one was named."""
+    """The run to stop does not exist. The message names the thread, and the run if the caller named one."""
 
     code = "not_found"
 
 
 class InvalidIdError(RequestError, ValueError):
-    """An invalid id; the message says why, without the id."""
+    """An invalid id. The message says why it is invalid, without quoting it."""
 
 
 class InvalidThreadIdError(InvalidIdError):
@@ -231,8 +235,9 @@ class InvalidRunIdError(InvalidIdError):
 
 
 def failed(error: BaseException, options: Options = _DEFAULT) -> Event:
-    """The `RUN_ERROR` for an error, always with its code; the rest is up to `options.error_detail`. An error about the
-    caller's own input has its message from `code` on: it quotes no content."""
+    """Returns the `RUN_ERROR` for an error, which always has the error's code. The rest depends on
+    `options.error_detail`. An error about the caller's own input also has its message if that is "code", because the
+    message quotes no content."""
     cause = error
     while isinstance(cause, LoggedError):
         cause = cause.cause
@@ -241,27 +246,27 @@ def failed(error: BaseException, options: Options = _DEFAULT) -> Event:
 
 
 def unexpected() -> Event:
-    """The `RUN_ERROR` for what should not happen, without details."""
+    """Returns the `RUN_ERROR` for an unexpected exception, without details."""
     return error_event(None, "none", code=INTERNAL)
 
 
 def brief(error: Any) -> dict[str, Any]:
-    """A run's error without what an exception keeps alive, as a platform has it."""
+    """Returns a run's error in the form of a platform, which does not keep objects alive as an exception does."""
     event = error_event(error)
     return {"error": event.get("code"), "message": event["message"]}
 
 
 def code_of(error: BaseException) -> str:
-    """The code of an error, as in the table above."""
+    """Returns the code of an error, as in the table above."""
     return error.code if isinstance(error, AguiError) else INTERNAL
 
 
 def log_failure(error: BaseException, label: str) -> None:
-    """Logs an error whose caller gets it as an event or as a response. `label`: as `log_context`.
+    """Logs an error that its caller receives as an event or a response. `label` is as returned by `log_context`.
 
-    A platform's errors and lost connections are warnings; a caller's own mistakes are INFO; an unexpected exception is
-    an error, with its traceback. What a checkpointer, a run store or a function that makes a graph raised is logged
-    there, and not again; so is a clock that is behind."""
+    A platform's errors and lost connections are logged as warnings, a caller's own mistakes as INFO, and an unexpected
+    exception as an error with its traceback. Exceptions of a checkpointer, a run store or a function that makes a
+    graph, and a `ClockSkewError`, are logged where they are raised, and not again."""
     match error:
         case LoggedError() | StoreUnavailableError() | ClockSkewError():
             pass
@@ -278,15 +283,15 @@ def log_failure(error: BaseException, label: str) -> None:
 
 
 def log_context(agent: object, thread_id: str | None, run_id: str | None = None) -> str:
-    """An agent (its name, or its graph), a thread and a run, as log lines name them."""
-    known = {"agent": getattr(agent, "name", agent), "thread": thread_id, "run": run_id}
-    return ", ".join(f"{what} {repr(name)[:_LONGEST]}" for what, name in known.items() if name is not None)
+    """Returns the names of an agent (given as its name or its graph), a thread and a run, as log lines contain them."""
+    names = {"agent": getattr(agent, "name", agent), "thread": thread_id, "run": run_id}
+    return ", ".join(f"{kind} {repr(name)[:_LONGEST]}" for kind, name in names.items() if name is not None)
 
 
 def checked_thread_id(value: Any, *, in_url: bool = True) -> str:
-    """`value`, if it can be a thread's id; raises `InvalidThreadIdError`.
+    """Returns `value` if it can be the id of a thread. Raises `InvalidThreadIdError` otherwise.
 
-    `in_url`: whether it is to be part of a URL's path, as a platform's are; a local thread may be called `a/b`.
+    `in_url` says whether the id must fit into the path of a URL, as for a platform. A local thread may be called `a/b`.
     """
     if (reason := id_error("thread id", value, in_url)) is not None:
         raise InvalidThreadIdError(reason)
@@ -294,22 +299,23 @@ def checked_thread_id(value: Any, *, in_url: bool = True) -> str:
 
 
 def checked_run_id(value: Any, *, in_url: bool = True) -> str:
-    """`value`, if it can be a run's id; raises `InvalidRunIdError`. As `checked_thread_id`."""
+    """Returns `value` if it can be the id of a run. Raises `InvalidRunIdError` otherwise. See `checked_thread_id`."""
     if (reason := id_error("run id", value, in_url)) is not None:
         raise InvalidRunIdError(reason)
     return str(value)
 
 
-def id_error(what: str, value: Any, in_url: bool) -> str | None:
-    """Why `value` can be no id, in a sentence that calls it `what`; None if it can be one. As `checked_thread_id`."""
+def id_error(kind: str, value: Any, in_url: bool) -> str | None:
+    """Returns why `value` can't be an id, in a sentence that calls it `kind`, or None if it can. See
+    `checked_thread_id`."""
     if value is None or value == "":
-        return f"There is no {what}."
+        return f"There is no {kind}."
     if not isinstance(value, str):
-        return f"The {what} is no string, but of type {type(value).__name__}."
+        return f"The {kind} must be a string, not {type(value).__name__}."
     if len(value) > _LONGEST:
-        return f"The {what} is longer than {_LONGEST} characters."
+        return f"The {kind} is longer than {_LONGEST} characters."
     if value.isspace() or _UNFIT.search(value):
-        return f"The {what} has characters that can't be in one."
+        return f"The {kind} has characters that are not allowed in an id."
     if in_url and _UNFIT_IN_URL.search(value):
-        return f"The {what} has characters that can't be in a URL's path."
+        return f"The {kind} has characters that are not allowed in a URL's path."
     return None

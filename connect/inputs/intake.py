@@ -92,9 +92,9 @@ class Intake:
         has lost the others, and the thread continues. `fork`: the client has taken them back, and the thread forks
         where the two differ. `fork` is for front ends that give an edited message a new id, and always send all of
         their messages.
-    `answer_cancelled`: A function that takes the value of an interrupt that the user has cancelled, and returns the value
-        to resume it with. That must fit the interrupt's schema, or the input is refused. By default, an approval of
-        LangChain's middleware is rejected, and any other interrupt is resumed with `{"status": "cancelled"}`.
+    `answer_cancelled`: A function that takes the value of an interrupt that the user has cancelled, and returns the
+        value to resume it with. That must fit the interrupt's schema, or the input is refused. By default, an approval
+        of LangChain's middleware is rejected, and any other interrupt is resumed with `{"status": "cancelled"}`.
     `on_disconnect`: What happens to a run when its last reader disconnects, and to a queued input when its client does.
         `continue`: both stay, and the input runs when it is its turn. `cancel`: the run is cancelled, and the input
         leaves the queue. On a platform, only the client that started the run counts as its reader. On Aegra, which has

@@ -1,14 +1,14 @@
-"""For tests of your own graphs: a scripted chat model, the events of a run, and checks of them.
+"""Helps to test your own graphs: a scripted chat model, the events of a run, and checks of them.
 
-- `ScriptedChatModel` streams the answers that a test has written: `text`, `reasoning`, `tool_call`, `usage`; at a
-  `Pause` it waits until the test lets it continue.
-- `record` runs a compiled graph, and returns the events that a client gets.
-- `check_stream` checks events, and returns what a client has after them. `assert_ends_as` compares that with the
-  thread's state; `expected` is what it compares with.
-- `Recording` reads the file of a run that `langgraph-agui record` has written, and translates its parts again; `Replay`
-  is a recording as a source, to be served as a graph is.
+- `ScriptedChatModel` streams the answers that a test has written, with `text`, `reasoning`, `tool_call` and `usage`. At
+  a `Pause` it waits until the test lets it continue.
+- `record` runs a compiled graph and returns the events that a client receives.
+- `check_stream` checks events, and returns what a client has after them. `assert_ends_as` compares that with the state
+  of the thread, and uses `expected`.
+- `Recording` reads a file that `langgraph-agui record` has written, and translates its parts again. `Replay` is a
+  source that serves a recording as if it were a graph.
 
-Nothing here needs a test framework, a network or a provider's key.
+Nothing here requires a test framework, a network or the API key of a provider.
 """
 
 from .checks import assert_ends_as, check_stream

@@ -1,7 +1,7 @@
-"""Checks of a stream of events: `check_stream`, and `assert_ends_as` for what the client has in the end.
+"""Checks a stream of events (`check_stream`), and what the client has at its end (`assert_ends_as`).
 
-A stream is checked event by event: whether a client takes it (`grammar.py`), what the client displays on the way, and
-whether every delta means to `jsonpatch` what it means to the client. Pure: nothing is run here.
+A stream is checked event by event: whether a client accepts the event (`grammar.py`), what the client displays on the
+way, and whether `jsonpatch` applies every delta as the client does. Pure: nothing is run here.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from .expected import Wire, comparable, expected, unattributed
 from .grammar import Event, Grammar
 
 Events = Iterable[BaseEvent | Mapping[str, Any]]
-"""The events of one stream, models or wire dicts."""
+"""The events of one stream, as models or dictionaries."""
 Items = dict[tuple[str, str], str]
-"""What a client displays: ("message", its id) with its content, and ("call", its id) with its arguments."""
+"""What a client displays: contents of messages by ("message", id), and arguments of calls by ("call", id)."""
 
 
 def check_stream(events: Events, *, before: ClientView | None = None, may_remove: bool = False) -> ClientView:
     """Checks the events of one stream, and returns what the client has after them.
 
-    Every event must be one that `@ag-ui/client` takes without a warning, in its place, and the last run must have
-    ended. No tool result may come before its call, no message may start twice. Nothing that is displayed may vanish, or
-    change elsewhere than at its end: `may_remove=True` allows that, for graphs that remove or rewrite messages
-    (`RemoveMessage`, a summary), or do not save what a model has streamed.
+    Each event must be one that `@ag-ui/client` accepts at this point without a warning, and the last run must have
+    ended. A tool result must not precede its call, and a message must not start twice. Nothing that is displayed may
+    disappear, or change except by growing. `may_remove=True` allows that, for graphs that remove or rewrite messages
+    (`RemoveMessage`, a summary) or do not save what a model has streamed.
 
-    `before`: what the client had; None is a client with nothing. It is not changed. Raises `AssertionError`, with the
-    index of the event and what is wrong with it.
+    `before` is what the client had before the stream, by default nothing. It is not changed. Raises `AssertionError`
+    with the index of an event and what is wrong with it.
 
     Example:
         view = check_stream(await record(graph, "Hi!"))
@@ -65,13 +65,13 @@ def check_stream(events: Events, *, before: ClientView | None = None, may_remove
         patched = jsonpatch.apply_patch(view.state, event["delta"]) if kind == "STATE_DELTA" else view.state
         view.apply(event)
         if kind == "STATE_DELTA" and not same_json(patched, view.state):
-            raise AssertionError(f"event {index}, {kind}: to jsonpatch {patched}, to a client {view.state}")
+            raise AssertionError(f"event {index}, {kind}: jsonpatch gives {patched}, and a client has {view.state}")
         if displayed_before is not None and kinds[index + 1 : index + 2] != ["MESSAGES_SNAPSHOT"]:
             for sentence in () if may_remove else _losses(displayed_before, displayed(view.messages)):
                 raise AssertionError(f"event {index}, {kind}: {sentence}")
             displayed_before = None
     if view.live:
-        raise AssertionError(f"event {len(wires) - 1}, {kinds[-1]}: the stream ends here, and the run has not ended")
+        raise AssertionError(f"event {len(wires) - 1}, {kinds[-1]}: the stream ends here, but the run has not ended")
     return view
 
 
@@ -82,16 +82,16 @@ def assert_ends_as(
     *,
     before: ClientView | None = None,
 ) -> None:
-    """Asserts that a stream ends well, or at an interrupt, and leaves its client with what the thread has.
+    """Asserts that a stream ends in success or at an interrupt, and that its client then has what the thread has.
 
-    `state`: what `await graph.aget_state(config, subgraphs=True)` gives, or the values alone. `options`: those of the
-    stream; None shows every channel, as `Options()` does; a local graph is served with `options_for(graph)`.
-    `before`: what the client had before the stream; None is a client with nothing.
+    `state` is the result of `await graph.aget_state(config, subgraphs=True)`, or only its values. `options` are those
+    of the stream. By default every channel counts, as with `Options()`; a local graph is served with
+    `options_for(graph)`. `before` is what the client had before the stream, by default nothing.
 
-    Order and ids of the messages, their content, the arguments of calls (as JSON) and the state must be the same. The
-    client may have more: what subagents have emitted, reasoning and activities that are not stored, at an interrupt
-    what the waiting step has emitted, and everything of a graph without a messages channel. Raises `AssertionError`,
-    with what differs.
+    The messages must have the same order, ids and content, the calls the same arguments (as JSON), and the state must
+    be the same. The client may also have what subagents have emitted, reasoning and activities that are not stored, at
+    an interrupt the messages of the waiting step, and any message of a graph without a messages channel. Raises
+    `AssertionError` with the differences.
 
     Example:
         config = {"configurable": {"thread_id": "1"}}
@@ -105,11 +105,11 @@ def assert_ends_as(
     if kind not in ("success", "interrupt"):
         raise AssertionError(f"the run did not end well: {view.terminal or 'it has not ended'}")
     values = state.values if isinstance(state, StateSnapshot) else state
-    waiting = _waiting(state, options) if isinstance(state, StateSnapshot) else ()
-    wanted = expected(values, options, waiting=waiting)
-    ids = {message["id"] for message in wanted.messages}
+    waiting = _waiting_messages(state, options) if isinstance(state, StateSnapshot) else ()
+    target = expected(values, options, waiting=waiting)
+    ids = {message["id"] for message in target.messages}
     has_all = options.history == "mirror" and isinstance(values, Mapping) and options.messages_key in values
-    has = [
+    messages = [
         message
         for message in unattributed(view.messages)
         if message["id"] in ids
@@ -118,44 +118,44 @@ def assert_ends_as(
             and not (kind == "interrupt" and message["id"] in emitted)
         )
     ]
-    differences = [*_differing_messages(has, wanted.messages)]
-    if options.state not in ("none", "initial") and values is not None and not same_json(view.state, wanted.state):
-        differences.append(f"the client has the state {view.state}, and the thread {wanted.state}")
+    differences = [*_differing_messages(messages, target.messages)]
+    if options.state not in ("none", "initial") and values is not None and not same_json(view.state, target.state):
+        differences.append(f"the client has the state {view.state}, and the thread {target.state}")
     if differences:
         raise AssertionError("; ".join(differences))
 
 
 def differences(one: ClientView, other: ClientView, *, may_have_more: bool = False) -> list[str]:
-    """What differs between the messages and states of two clients of one thread, as sentences. Order counts as in
-    `comparable`. `may_have_more`: the first may have messages that are not stored: reasoning, activities, and those of
-    subagents."""
+    """Returns the differences between the messages and states of two clients of a thread, as sentences. Messages are
+    compared as in `comparable`. With `may_have_more`, the first client may have messages that are not stored:
+    reasoning, activities, and messages of subagents."""
     stored = {message["id"] for message in other.messages}
-    has = [
+    messages = [
         message
         for message in one.messages
         if not may_have_more
         or message["id"] in stored
         or not (message["role"] in ("reasoning", "activity") or "subagentRunId" in message)
     ]
-    found = [*_differing_messages(has, other.messages, "one client", "the other")]
+    sentences = [*_differing_messages(messages, other.messages, "one client", "the other")]
     if not same_json(one.state, other.state):
-        found.append(f"one client has the state {one.state}, and the other {other.state}")
-    return found
+        sentences.append(f"one client has the state {one.state}, and the other {other.state}")
+    return sentences
 
 
 def displayed(messages: Iterable[Wire]) -> Items:
-    """What a client displays of these messages; of an activity only that it is there."""
-    found: Items = {}
+    """Returns what a client displays of these messages. The content of an activity is not compared."""
+    items: Items = {}
     for message in messages:
         content = "" if message["role"] == "activity" else message.get("content") or ""
-        found["message", message["id"]] = content if isinstance(content, str) else json.dumps(content)
+        items["message", message["id"]] = content if isinstance(content, str) else json.dumps(content)
         for call in message.get("toolCalls") or ():
-            found["call", call["id"]] = call["function"]["arguments"]
-    return found
+            items["call", call["id"]] = call["function"]["arguments"]
+    return items
 
 
 def is_same_text(text: str, other: str) -> bool:
-    """Whether two texts are equal, or are equal as JSON."""
+    """Whether two texts are equal, or contain equal JSON."""
     if text == other:
         return True
     try:
@@ -165,7 +165,7 @@ def is_same_text(text: str, other: str) -> bool:
 
 
 def _losses(before: Items, after: Items) -> Iterator[str]:
-    """What was displayed and is not any more. A message may be stored under another id than it streamed under."""
+    """Describes what is no longer displayed. A message may be stored under another id than it was streamed with."""
     new = [(key[0], text) for key, text in after.items() if key not in before]
     for key, text in before.items():
         if key not in after:
@@ -183,24 +183,24 @@ def _wire(event: BaseEvent | Mapping[str, Any]) -> Event:
     return event.model_dump(by_alias=True, mode="json") if isinstance(event, BaseEvent) else dict(event)
 
 
-def _waiting(state: StateSnapshot, options: Options) -> Iterator[Wire]:
-    """The messages of the subgraphs that have begun and not ended, at every depth."""
+def _waiting_messages(state: StateSnapshot, options: Options) -> Iterator[Wire]:
+    """Yields the messages of subgraphs that have started and not ended, at every depth."""
     for inner in [task.state for task in state.tasks if isinstance(task.state, StateSnapshot)]:
         yield from (wire for wire in expected(inner.values, options).messages if wire["role"] != "user")
-        yield from _waiting(inner, options)
+        yield from _waiting_messages(inner, options)
 
 
 def _differing_messages(
-    has: Sequence[Wire], wanted: Sequence[Wire], client: str = "the client", other: str = "the thread"
+    messages: Sequence[Wire], target: Sequence[Wire], client: str = "the client", other: str = "the thread"
 ) -> Iterator[str]:
-    if comparable(has) == comparable(wanted):
+    if comparable(messages) == comparable(target):
         return
-    by_id = {message["id"]: message for message in has}
-    for message in wanted:
-        mine = by_id.pop(message["id"], None)
-        if mine is None:
+    by_id = {message["id"]: message for message in messages}
+    for message in target:
+        own = by_id.pop(message["id"], None)
+        if own is None:
             yield f"{client} has no message {message['id']}; {other} has {message}"
-        elif comparable([mine]) != comparable([message]):
-            yield f"of the message {message['id']} {client} has {mine}, and {other} {message}"
+        elif comparable([own]) != comparable([message]):
+            yield f"the message {message['id']} of {client} is {own}, and that of {other} {message}"
     yield from (f"{client} has a message that {other} does not have: {message}" for message in by_id.values())
-    yield f"the order of {client} is {[m['id'] for m in has]}, that of {other} {[m['id'] for m in wanted]}"
+    yield f"the order of {client} is {[m['id'] for m in messages]}, that of {other} {[m['id'] for m in target]}"

@@ -1,4 +1,4 @@
-"""What a client must have after a run, `expected`, and how messages compare. Pure: no stream is read here."""
+"""Computes what a client must have after a run (`expected`), and puts messages into a form for comparison. Pure."""
 
 from __future__ import annotations
 
@@ -12,23 +12,24 @@ Wire = Mapping[str, Any]
 
 
 class Expected(NamedTuple):
-    """What a client must have: its messages as wire dicts, and its state."""
+    """What a client must have: its messages as dictionaries, and its state."""
 
     messages: list[Wire]
     state: Any
 
 
 def expected(values: Any, options: Options | None = None, *, waiting: Iterable[Wire] = ()) -> Expected:
-    """What a client must have after success or an interrupt.
+    """Returns what a client must have after success or an interrupt.
 
-    `values`: those of the thread's checkpoint. `options`: those of the stream. `waiting`: messages that namespaces with
-    a pending interrupt have emitted; they stay beside the checkpoint's, because the run continues under the same ids.
-    After an error, a cancel or a loss nothing is expected: partial text stays until the next snapshot.
+    `values` are those of the thread's checkpoint, and `options` those of the stream. `waiting` are messages of
+    namespaces with a pending interrupt. They stay displayed in addition to the stored ones, because the run continues
+    with the same ids. After an error, a cancellation or a loss nothing is expected, because partial text stays until
+    the next snapshot.
 
     Example:
-        wanted = expected({"messages": [HumanMessage("Hi!", id="1")], "count": 2})
-        assert wanted.messages == [{"id": "1", "role": "user", "content": "Hi!"}]
-        assert wanted.state == {"count": 2}
+        target = expected({"messages": [HumanMessage("Hi!", id="1")], "count": 2})
+        assert target.messages == [{"id": "1", "role": "user", "content": "Hi!"}]
+        assert target.state == {"count": 2}
     """
     stored, state = client_contents(values, options)
     by_id: dict[str, Wire] = {wire["id"]: wire for wire in stored}
@@ -37,18 +38,19 @@ def expected(values: Any, options: Options | None = None, *, waiting: Iterable[W
     return Expected([*by_id.values()], state)
 
 
-def comparable(messages: Iterable[Wire], beside: Collection[str] = ()) -> list[Any]:
-    """Messages in the form that compares: only the order that counts, arguments as JSON, empty content as none.
+def comparable(messages: Iterable[Wire], unordered_ids: Collection[str] = ()) -> list[Any]:
+    """Returns messages in a form for comparison. Only the order that matters is kept, arguments are compared as JSON,
+    and empty content as missing.
 
-    Users' and assistants' messages are in order, each with the tool results behind it in any order. Reasoning,
-    activities and the messages with an id in `beside` compare as a set.
+    Messages of users and assistants are in order, each followed by its tool results in any order. Reasoning, activities
+    and messages with an id in `unordered_ids` are compared as a set.
     """
     order: list[Any] = []
     results: list[str] = []
     unordered: list[str] = []
     for message in messages:
         form = _form(message)
-        if message["role"] in ("reasoning", "activity") or message["id"] in beside:
+        if message["role"] in ("reasoning", "activity") or message["id"] in unordered_ids:
             unordered.append(form)
         elif message["role"] == "tool":
             results.append(form)
@@ -59,14 +61,14 @@ def comparable(messages: Iterable[Wire], beside: Collection[str] = ()) -> list[A
 
 
 def unattributed(messages: Iterable[Wire]) -> list[Wire]:
-    """The messages that no subagent emitted: a checkpoint has no others."""
+    """Returns the messages that no subagent has emitted. A checkpoint contains no others."""
     return [message for message in messages if "subagentRunId" not in message]
 
 
 def _form(message: Wire) -> str:
     form = {key: value for key, value in message.items() if value not in ("", [], None)}
     if message["role"] == "tool":
-        form.pop("error", None)  # no event has it: only a snapshot brings it, next to the same in the metadata
+        form.pop("error", None)  # only in snapshots, not in events; the metadata contain the same
     form["toolCalls"] = [_call(call) for call in message.get("toolCalls") or ()]
     return json.dumps(form, sort_keys=True)
 

@@ -1,8 +1,9 @@
-"""`ScriptedChatModel`: a chat model that streams what a test has written, through LangChain's own streaming path.
+"""Defines `ScriptedChatModel`, a chat model that streams what a test has written, through LangChain's own streaming
+code.
 
-Which turn it answers with is read from its input (how many answers that has), never from hidden state, so that a graph
-can be run again and again, and by several runs at once. Between chunks it yields to the event loop: nodes that run in
-parallel interleave. How turns are written is in `scripts.py`.
+The turn that it answers with depends only on its input, by default on how many answers the input contains. There is no
+hidden state, so a graph can be run repeatedly, and by several runs at once. The model yields to the event loop between
+chunks, so that nodes which run in parallel interleave. `scripts.py` defines how turns are written.
 """
 
 from __future__ import annotations
@@ -22,41 +23,41 @@ from .scripts import Script, steps
 
 
 def by_answers(messages: Sequence[BaseMessage]) -> int:
-    """The usual choice of a turn: as many turns are over as the input has AI messages."""
+    """Returns the index of the turn by default: the number of AI messages in the input."""
     return sum(isinstance(message, AIMessage) for message in messages)
 
 
 class ScriptedChatModel(BaseChatModel):
-    """A chat model that answers with the turns it is given: for agents and nodes under test, without a provider.
+    """A chat model that answers with the given turns, to test agents and nodes without a provider.
 
-    Text, reasoning, tool calls, usage and errors are streamed chunk by chunk. Tools and output schemas may be bound;
-    they change nothing, because the turns have the calls already. `disable_streaming=True` makes it a model that
-    answers whole.
+    Text, reasoning, tool calls, usage and errors are streamed chunk by chunk. Binding tools or an output schema has no
+    effect, because the turns already contain the calls. With `disable_streaming=True`, the model returns complete
+    answers.
 
     Example:
         model = ScriptedChatModel(turns=[["Let me see. ", tool_call("add", {"a": 1, "b": 2})], "It is 3."])
         agent = create_agent(model, [add])
     """
 
-    turns: Sequence[Any] = Field(repr=False)  # a callback is given the repr of each model
-    """The answers, in order (each a `Turn`, see `scripts.py`); the last one is repeated when there are no more."""
+    turns: Sequence[Any] = Field(repr=False)  # LangChain passes the repr of each model to callbacks
+    """The answers in order (each a `Turn`, see `scripts.py`). The last one is repeated if more are requested."""
     turn_of: Callable[[Sequence[BaseMessage]], int] = by_answers
-    """Which turn answers these messages, counted from 0: by default as many as they have AI messages."""
+    """Returns the index, from 0, of the turn that answers these messages. By default, their number of AI messages."""
     delay: float = 0
-    """Seconds before each chunk, for demonstrations: tests wait for a `Pause`."""
+    """How many seconds to wait before each chunk, for demonstrations. In tests, use a `Pause` instead."""
     model: str = "scripted-1"
-    """The name of the model, as it is in the metadata of its calls."""
+    """The model's name, which appears in the metadata of its calls."""
 
     @property
     def _llm_type(self) -> str:
         return "scripted"
 
     def bind_tools(self, tools: Any, **kwargs: Any) -> ScriptedChatModel:
-        """Itself: the turns have their calls already."""
+        """Returns the model itself, because the turns already contain the calls."""
         return self
 
     def script(self, messages: Sequence[BaseMessage]) -> Script:
-        """The steps of the turn that answers these messages."""
+        """Returns the steps of the turn that answers these messages."""
         return list(steps(self.turns[min(self.turn_of(messages), len(self.turns) - 1)]))
 
     def _generate(
@@ -86,7 +87,7 @@ class ScriptedChatModel(BaseChatModel):
     ) -> Iterator[ChatGenerationChunk]:
         for step in self.script(messages):
             if callable(step):
-                raise RuntimeError("a pause works only where the model is called by ainvoke or astream")
+                raise RuntimeError("a pause works only if the model is called by ainvoke or astream")
             yield self._chunk(step, messages)
 
     async def _astream(
@@ -104,7 +105,8 @@ class ScriptedChatModel(BaseChatModel):
                 yield self._chunk(step, messages)
 
     def _chunk(self, step: AIMessageChunk | Exception, messages: Sequence[BaseMessage]) -> ChatGenerationChunk:
-        """A copy of a chunk, since LangChain puts ids into the objects it is given; or the exception of the turn."""
+        """Returns a copy of a chunk, because LangChain modifies the objects it receives, or raises the turn's
+        exception."""
         if isinstance(step, Exception):
             raise step
         chunk = step.model_copy(deep=True)

@@ -1,4 +1,4 @@
-"""`record`: a run of a compiled graph as the list of events that its client gets."""
+"""Runs a compiled graph, and returns the events that its client receives: `record`."""
 
 from __future__ import annotations
 
@@ -19,22 +19,23 @@ from ..local.run.runs import runs_of
 
 async def record(
     graph: Graph,
-    input: Any,  # noqa: A002 - the name LangGraph gives it
+    input: Any,  # noqa: A002 - LangGraph's own name for it
     config: Mapping[str, Any] | None = None,
     *,
     before: ClientView | None = None,
     options: Options | None = None,
     context: Any = None,
 ) -> list[dict[str, Any]]:
-    """Runs a compiled graph to its end, as it is served, and returns the events that the client gets, as wire dicts.
+    """Runs a compiled graph to its end, as a server does, and returns the events that the client receives as
+    dictionaries.
 
-    `input`, `config`, `context`: what `graph.ainvoke` takes; a text is the message of a user. Without a thread id in
-    `config` the run has a thread of its own. A `RunAgentInput` is run as a front end's request, with its own thread id
-    and messages, and without `config`, `before` and `context`. `before`: what the client has, such as `check_stream`
-    returned it; None is a client with nothing. `options`: None shows the channels of the graph's output schema.
+    `input`, `config` and `context` are as for `graph.ainvoke`; a string is the message of a user. Without a thread id
+    in `config`, the run has a new thread. A `RunAgentInput` is run like the request of a front end, with its own thread
+    id and messages; `config`, `before` and `context` are ignored then. `before` is what the client has, as returned by
+    `check_stream`, by default nothing. By default, `options` show the channels of the graph's output schema.
 
-    What the graph raises is the last event, `RUN_ERROR`. Raises what `start` raises. A test that is cancelled here
-    cancels the run.
+    An exception of the graph becomes the last event, `RUN_ERROR`. Raises what `start` raises. If the test is cancelled,
+    the run is cancelled too.
 
     Example:
         events = await record(graph, "Hi!")
@@ -43,13 +44,13 @@ async def record(
     if isinstance(input, RunAgentInput):
         frames = run_sse(graph, input, options=options, heartbeat=None)
     else:
-        given = {"messages": [{"role": "user", "content": input}]} if isinstance(input, str) else input
+        values = {"messages": [{"role": "user", "content": input}]} if isinstance(input, str) else input
         config = dict(config or {})
         config["configurable"] = {"thread_id": str(uuid4()), **config.get("configurable", {})}
         view = ClientView([], {}) if before is None else before
         setup = RunSetup(
             graph=graph,
-            input=given,
+            input=values,
             config=config,
             options=options,
             on_disconnect="cancel",

@@ -1,17 +1,18 @@
-"""Recordings: the parts of a run and the events that they became, in one file of JSON lines; `Recording` reads one.
+"""Reads and writes recordings: the parts of a run, and the events they became, in one JSON lines file. `Recording`
+reads one.
 
 =====================  ================================================================================================
-a line                 what it is
+line                   content
 =====================  ================================================================================================
-`{"recording": {}}`    the first line: the number of this format, the ids of thread and run, the visible channels,
-                       and the versions of the libraries
-`{"mode" | "event"}`   a part of LangGraph's stream, in the form of `part_rows`, which has rows of metadata too
-`{"type"}`             an event that the parts before it became: an AG-UI event as it is
-`{"ending": {}}`       how the run ended; a file without one stops in the middle of a run
+`{"recording": {}}`    the first line: the number of this format, the ids of the thread and the run, the visible
+                       channels, and the versions of the libraries
+`{"mode" | "event"}`   a part of LangGraph's stream, as in `part_rows`, which also defines rows of metadata `{"type"}`
+an AG-UI event that the parts before it became `{"ending": {}}`       how the run ended; a file without this line stops
+in the middle of a run
 =====================  ================================================================================================
 
-Parts, events and the ending have their time as AG-UI's `timestamp`, milliseconds since 1970. A reader that wants events
-alone skips lines without a `type`.
+Parts, events and the ending have their time as AG-UI's `timestamp`, in milliseconds since 1970. To read only the
+events, skip all lines without a `type`.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ from ..errors import log_context
 from .part_rows import SharedMetadata, part_of, row_of
 
 FORMAT: Final = 1
-"""The number of this format. Files of another one are refused."""
+"""The number of this format. Files of another format are refused."""
 _NO_RECORDING: Final = 'expected a recording of `langgraph-agui record`, which begins with a line {"recording": ...}'
 _NO_CHANNELS: Final = "expected names of channels as the options"
 _NO_ROW: Final = "expected a part, an event or an ending, with its timestamp"
@@ -55,11 +56,12 @@ _LIBRARIES: Final = ("langgraph-agui", "langgraph", "langgraph-sdk", "langchain-
 _log = logging.getLogger(__name__)
 
 Write = Callable[[bytes], object]
-"""Takes one line, with its end."""
+"""Takes one line, including its end."""
 
 
 class RecordedPart(NamedTuple):
-    """A part of a recorded run. `at`: seconds since the first one. `data`: as `Translator.feed` takes it.
+    """A part of a recorded run. `at` is its time, in seconds since the first one, and `data` what `Translator.feed`
+    takes.
 
     Example:
         seconds, data = Recording.read("fault.jsonl").parts[-1]
@@ -73,12 +75,12 @@ class RecordedPart(NamedTuple):
 class Recording:
     """A recorded run, as `langgraph-agui record` has written it.
 
-    - `thread_id`, `run_id`: those of the run.
-    - `options`: the visible channels, and which of them is the conversation.
-    - `parts`: what LangGraph streamed, with its times.
-    - `events`: what the parts became when they were recorded, as wire dicts.
-    - `ending`: how the run ended: `Lost` if the recording stops in the middle of it.
-    - `libraries`: the versions of those that recorded it, by name.
+    - `thread_id`, `run_id`: the ids of the run.
+    - `options`: which channels are visible, and which of them is the conversation.
+    - `parts`: what LangGraph streamed, with the time of each part.
+    - `events`: the events that the parts became when they were recorded, as dictionaries.
+    - `ending`: how the run ended; `Lost` if the recording stops in the middle of it.
+    - `libraries`: the versions of the libraries that recorded it, by name.
 
     Example:
         check_stream(Recording.read("fault.jsonl").events)
@@ -94,9 +96,9 @@ class Recording:
 
     @classmethod
     def read(cls, file: str | Path) -> Recording:
-        """The recording in a file. An incomplete last line is left out, and logged: the recorder was killed, or the
-        disk was full. Raises `OSError` for a file that can't be read, and `ValueError`, which names the file and the
-        line, for one that is no recording, or one of another format."""
+        """Reads the recording in a file. An incomplete last line is left out and logged; it means that the recorder was
+        killed or the disk was full. Raises `OSError` if the file can't be read, and `ValueError` with the file and the
+        line if it is not a recording, or is one of another format."""
         rows = _rows(Path(file))
         about = _about(*next(rows, ({}, str(file))))
         parts: list[RecordedPart] = []
@@ -106,7 +108,7 @@ class Recording:
         for row, where in rows:
             try:
                 if "type" not in row:
-                    restored = metadata.restored(row)
+                    restored = metadata.restore(row)
                     if restored is None:
                         continue
                     row = restored
@@ -123,11 +125,12 @@ class Recording:
         return cls(parts=tuple(parts), events=tuple(events), ending=ending, **about)
 
     def translate(self, options: Options | None = None, *, view: ClientView | None = None) -> list[dict[str, Any]]:
-        """Translates the parts with this version of the package. Returns the events as wire dicts: those of `events`,
-        as long as nothing has changed. A part that can't be read ends them with `RUN_ERROR`, as it ends a run.
+        """Translates the parts with this version of the package, and returns the events as dictionaries. They equal
+        `events` as long as the translation has not changed. A part that can't be read ends them with a `RUN_ERROR`, as
+        it ends a run.
 
-        `options`: None is those of the recording. `view`: what the client has; None is unknown, as it was when the run
-        was recorded.
+        By default, `options` are those of the recording. `view` is what the client has; by default that is unknown, as
+        it was when the run was recorded.
         """
         translator = Translator(self.thread_id, self.run_id, options or self.options, view)
         events, ending = [*translator.start()], self.ending
@@ -150,12 +153,12 @@ async def record_stream(
     options: Options,
     at_end: Callable[[], Awaitable[Ending]] | None = None,
 ) -> tuple[Ending, dict[str, Any]]:
-    """Writes the recording of a run, each line as soon as its part has come. Returns how the run ended, and its last
+    """Records a run with `write`, each line as soon as its part has arrived. Returns how the run ended, and its last
     event.
 
-    `stream`: the parts of the run, to its end. `options`: how they are translated; the recording keeps which channels
-    they show. `at_end`: asked how the run ended when the stream has stopped, as `translate` does it. What the stream
-    or `at_end` raises, and a part that cannot be read, is the run's end.
+    `stream` yields the parts of the run to its end. `options` decide how they are translated; the recording contains
+    which channels they show. `at_end` is called after the stream has stopped, and returns how the run ended, as in
+    `translate`. An exception of `stream` or `at_end`, or a part that can't be read, is the end of the run.
     """
     visible = {"state_include": options.state_include, "messages_key": options.messages_key}
     about = {"format": FORMAT, "thread_id": thread_id, "run_id": run_id, "options": visible, "libraries": _libraries()}
@@ -167,15 +170,15 @@ async def record_stream(
     try:
         async with aclosing(cast(Any, stream)) as parts:
             async for part in parts:
-                # At once: the graph may change what is in a part.
-                for row in metadata.moved(row_of(part)):
-                    write(_line(to_json(row if "metadata" in row else {**row, "timestamp": _now()})))
+                # Written at once, because the graph may later change the objects in a part.
+                for row in metadata.move(row_of(part)):
+                    write(_line(to_json(row if "metadata" in row else {**row, "timestamp": _timestamp()})))
                 _write_events(write, translator.feed(part))
         if at_end is not None:
             ending = await at_end()
     except Exception as error:
         ending = Failed(to_json(error))
-    write(_line({"timestamp": _now(), "ending": _ending_row(ending)}))
+    write(_line({"timestamp": _timestamp(), "ending": _ending_row(ending)}))
     last = translator.finish(ending)
     _write_events(write, last)
     return ending, last[-1]
@@ -183,10 +186,10 @@ async def record_stream(
 
 def _write_events(write: Write, events: list[dict[str, Any]]) -> None:
     for event in events:
-        write(_line({**event, "timestamp": _now()}))
+        write(_line({**event, "timestamp": _timestamp()}))
 
 
-def _now() -> int:
+def _timestamp() -> int:
     return round(time() * 1000)
 
 
@@ -195,22 +198,23 @@ def _line(row: Mapping[str, Any]) -> bytes:
 
 
 def _libraries() -> dict[str, str]:
-    found: dict[str, str] = {}
+    versions: dict[str, str] = {}
     for library in _LIBRARIES:
         try:
-            found[library] = version(library)
+            versions[library] = version(library)
         except PackageNotFoundError:
             continue
-    return found
+    return versions
 
 
 def _rows(file: Path) -> Iterator[tuple[dict[str, Any], str]]:
-    """The lines of a file as objects, each with its place for error messages; without an incomplete last one."""
+    """Yields the lines of a file as objects, each with its location for error messages, without an incomplete last
+    line."""
     with file.open("rb") as lines:
         for number, line in enumerate(lines, 1):
             where = f"{file}, line {number}"
             try:
-                row = orjson.loads(line.removeprefix(BOM_UTF8))  # of an editor on Windows
+                row = orjson.loads(line.removeprefix(BOM_UTF8))  # an editor on Windows may have added it
             except orjson.JSONDecodeError as error:
                 if number > 1 and not line.endswith(b"\n"):
                     _log.warning("%s: The recording's last line is incomplete, and left out.", where)
@@ -222,12 +226,12 @@ def _rows(file: Path) -> Iterator[tuple[dict[str, Any], str]]:
 
 
 def _read(row: Mapping[str, Any]) -> Any:
-    """The part of a row. Chunks of a local graph are objects again: a translator reads those as chunks of a message,
-    and a message that is JSON as a whole one."""
+    """Returns the part in a row. Message chunks of a local graph are made objects again, because the translator takes a
+    message that is JSON for a complete one."""
     part = part_of(row)
     match part:
         case (*_, "messages", [{"type": "AIMessageChunk"} as message, metadata]) if "mode" in row:
-            with suppress(ValidationError, AttributeError, TypeError):  # a message of another version of LangChain
+            with suppress(ValidationError, AttributeError, TypeError):  # a message of another LangChain version
                 return (*part[:-1], (AIMessageChunk.model_validate(message), metadata))
     return part
 

@@ -1,4 +1,4 @@
-"""`Replay`: a recording as a source, so that it is served as a graph is, and every client can see the run again."""
+"""Serves a recording as if it were a graph, so that every client can see the run again: `Replay`."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ _NODE: Final = "replay"
 
 
 class Replay(Local):
-    """A source that repeats a recorded run: for every input, whatever it says, on any thread; and on the thread of the
-    recording, with the recorded run id, as soon as a reader connects there.
+    """A source that repeats a recorded run for every input, on any thread. On the thread of the recording, the run
+    starts with the recorded run id as soon as a reader connects.
 
-    `recording`: what is replayed. `speed`: how many times faster than it was recorded; None is at once. Raises
-    `ValueError` for a speed that is not above 0.
+    `recording` is what is replayed. `speed` is how many times faster than it was recorded; None means at once. Raises
+    `ValueError` if `speed` is not above 0.
 
-    Threads are in memory, without the messages from before the recording. The parts are translated as those of a live
-    run, so readers get the events that this version makes of them. Lists have the thread of the recording alone; where
-    no run of it is kept, it is as the recording ends.
+    Threads are kept in memory, without messages from before the recording. The parts are translated like those of a
+    live run, so readers receive the events that this version makes of them. Lists contain only the thread of the
+    recording. If it has no run in memory, it is shown as the recording ends.
 
     Example:
         app = agui_app({"fault": Replay(Recording.read("fault.jsonl"))})
@@ -69,10 +69,10 @@ class Replay(Local):
 
     async def thread(self, thread_id: str, options: Options | None = None) -> ThreadState | None:
         """See `Backend`."""
-        found = await super().thread(thread_id, options)
-        if found is None and thread_id == self.recording.thread_id and await LocalThread(self, thread_id).may_be_used():
+        state = await super().thread(thread_id, options)
+        if state is None and thread_id == self.recording.thread_id and await LocalThread(self, thread_id).may_be_used():
             return self._recorded
-        return found
+        return state
 
     async def attach(
         self,
@@ -91,20 +91,22 @@ class Replay(Local):
         self, thread_id: str, reader: Reader, options: Options | None, *, past_errors: PastErrors, poll: float
     ) -> Batches:
         """See `Backend`."""
-        return self._begun(thread_id, super().watch(thread_id, reader, options, past_errors=past_errors, poll=poll))
+        return self._begin_first(
+            thread_id, super().watch(thread_id, reader, options, past_errors=past_errors, poll=poll)
+        )
 
     @relaying
-    async def _begun(self, thread_id: str, batches: Batches) -> Relayed:
+    async def _begin_first(self, thread_id: str, batches: Batches) -> Relayed:
         async with aclosing(batches):
             await self._begin(thread_id)
             yield batches
 
     async def _begin(self, thread_id: str) -> None:
-        """Begins the run, if this is the recording's thread and it has had no run."""
+        """Starts the run if this is the recording's thread and it has had no run."""
         if thread_id != self.recording.thread_id or await self.readable_run(self.key(thread_id)) is not None:
             return
         config = {"configurable": {"thread_id": thread_id}}
-        with suppress(RunConflictError):  # it begins for another reader in this moment
+        with suppress(RunConflictError):  # another reader has just started it
             run_id = self.recording.run_id
             await self.runs.begin(
                 RunSetup(graph=self.graph, input=None, config=config, run_id=run_id, agent=self.agent, stamp=self.stamp)
@@ -112,14 +114,14 @@ class Replay(Local):
 
 
 class _ReplayGraph(CompiledStateGraph[Any, Any, Any, Any]):
-    """A graph that streams a recording's parts, whatever it is given."""
+    """A graph that streams a recording's parts, whatever its input is."""
 
     def __init__(self, *, recording: Recording, speed: float | None, **compiled: Any) -> None:
         super().__init__(**compiled)
         self.recording, self.speed = recording, speed
 
     async def astream(self, *_: Any, **__: Any) -> AsyncIterator[Any]:
-        """The parts at their times; then the run's end, as it was."""
+        """Yields the parts at their times, and then ends as the run did."""
         clock = asyncio.get_running_loop().time
         began = clock()
         for part in self.recording.parts:
@@ -131,7 +133,7 @@ class _ReplayGraph(CompiledStateGraph[Any, Any, Any, Any]):
 
 
 def _at_the_end(recording: Recording) -> ThreadState:
-    """The thread of a recording at its end."""
+    """Returns the state of a recording's thread at its end."""
     view = ClientView([], {})
     last = recording.translate(view=view)[-1]
     status: ThreadStatus = "failed" if last["type"] == "RUN_ERROR" else "idle"
@@ -141,20 +143,21 @@ def _at_the_end(recording: Recording) -> ThreadState:
 
 
 def _graph(recording: Recording, speed: float | None) -> _ReplayGraph:
-    """A graph with the recording's channels, so that the same channels are visible."""
+    """Returns a graph with the recording's channels, so that the same channels are visible."""
     options = recording.options
     names = options.state_include
     if names is None:
-        names = frozenset(name for each in _values(recording) for name in each)
+        names = frozenset(name for values in _values(recording) for name in values)
     channels: dict[str, Any] = dict.fromkeys(sorted(filter(options.shows_channel, names)), Any)
     channels[options.messages_key] = Annotated[list[Any], add_messages]
     builder: StateGraph[Any, Any, Any, Any] = StateGraph(TypedDict("State", channels))  # type: ignore[operator]
-    builder.add_node(_NODE, cast(Any, _unused)).add_edge(START, _NODE)
+    builder.add_node(_NODE, cast(Any, _do_nothing)).add_edge(START, _NODE)
     return _ReplayGraph(recording=recording, speed=speed, **vars(builder.compile(name=_NODE)))
 
 
 def _values(recording: Recording) -> Iterator[dict[str, Any]]:
-    """The values of the graph. A part that can't be read has none; it fails the run when its turn comes."""
+    """Yields the root values in the parts. A part that can't be read is skipped here, and fails the run when it is
+    played."""
     reader = PartReader()
     for _, data in recording.parts:
         with suppress(UnreadablePartError):
@@ -163,12 +166,12 @@ def _values(recording: Recording) -> Iterator[dict[str, Any]]:
                     yield part.data
 
 
-def _unused(_: Any) -> None:
-    """The node of the graph. It never runs, since the stream of the graph is the recording's."""
+def _do_nothing(_: Any) -> None:
+    """Is the node of the graph. It never runs, because the graph streams the recording instead."""
 
 
 def _end(ending: Ending) -> Iterator[Any]:
-    """The parts for the ending of the run. Raises what a graph with this ending raises."""
+    """Yields the parts for the ending of the run, or raises what a graph with this ending raises."""
     match ending:
         case Finished(interrupts, state, _, at_breakpoint):
             if state is not None:
@@ -186,6 +189,6 @@ def _end(ending: Ending) -> Iterator[Any]:
 
 
 def _error(name: str, message: object) -> Exception:
-    """An exception whose class has this name, which is its code in `RUN_ERROR`."""
-    made: type[Exception] = type(name, (Exception,), {})
-    return made(message)
+    """Returns an exception whose class has this name, because the name becomes the code of the `RUN_ERROR`."""
+    error_class: type[Exception] = type(name, (Exception,), {})
+    return error_class(message)

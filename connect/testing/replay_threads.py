@@ -1,4 +1,4 @@
-"""The threads of a replay, for lists: `ReplayThreads`. Never how a recording is replayed: that is `replay`."""
+"""Lists the threads of a replay: `ReplayThreads`. How a recording is replayed is decided in `replay`."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from ..thread_info import (
 
 
 class ReplayThreads(LocalThreads):
-    """The thread of a recording, also before its run has begun. Threads that pages begin are not listed.
+    """Lists the thread of a recording, even before its run has started. Threads that pages start are not listed.
 
-    `replay`: what has the thread. `thread_id`: its id. `served_at`: since when it is served.
+    `replay` has the thread, `thread_id` is its id, and `served_at` the time since when it is served.
     """
 
     def __init__(self, replay: Local, thread_id: str, served_at: datetime) -> None:
@@ -43,7 +43,7 @@ class ReplayThreads(LocalThreads):
         """See `thread_info.Threads`. There is one page."""
         checked_limit(limit)
         if after is not None:
-            raise ValueError("after: expected none, for there is one page")
+            raise ValueError("after: expected None, because there is only one page")
         info = await self._info(self._thread_id, metadata)
         return ThreadPage([] if info is None or status not in (None, info.status) else [info])
 
@@ -61,10 +61,10 @@ class ReplayThreads(LocalThreads):
         checked_limit(limit)
         return []
 
-    async def _info(self, thread_id: str, wanted: Mapping[str, Any] | None = None) -> ThreadInfo | None:
+    async def _info(self, thread_id: str, filters: Mapping[str, Any] | None = None) -> ThreadInfo | None:
         state = await self._replay.thread(thread_id) if thread_id == self._thread_id else None
         metadata = self._replay.stamp
-        if state is None or (wanted is not None and not wanted.items() <= metadata.items()):
+        if state is None or (filters is not None and not filters.items() <= metadata.items()):
             return None
         return ThreadInfo(
             thread_id=thread_id,
@@ -73,5 +73,5 @@ class ReplayThreads(LocalThreads):
             status=state.status,
             metadata=metadata,
             agent=owner_of(metadata),
-            opening=opening_of([each for each in state.view.messages or () if each["role"] == "user"]),
+            opening=opening_of([message for message in state.view.messages or () if message["role"] == "user"]),
         )

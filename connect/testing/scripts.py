@@ -1,7 +1,7 @@
-"""How a turn of a `ScriptedChatModel` is written: text, reasoning, tool calls and usage as lists of chunks; `Pause`.
+"""Helps to write the turns of a `ScriptedChatModel`: text, reasoning, tool calls and usage as lists of chunks; `Pause`.
 
-A turn is a text, or a list of texts, of what these functions give, of `AIMessageChunk`s, of exceptions, which are
-raised at that place, and of pauses. Which model streams them is in `model.py`.
+A turn is a string, or a list. The items of a list are strings, results of these functions, `AIMessageChunk`s,
+exceptions, which are raised at that point, and pauses. The model that streams turns is in `model.py`.
 """
 
 from __future__ import annotations
@@ -17,18 +17,19 @@ from langchain_core.messages.tool import tool_call_chunk
 
 Chunks = list[AIMessageChunk]
 Step = AIMessageChunk | Exception | Callable[[], Awaitable[object]]
-"""One step of a turn: a chunk, an exception that is raised, or what is called and awaited (a `Pause`)."""
+"""One step of a turn: a chunk, an exception to raise, or a function to call and await, such as a `Pause`."""
 Script = Sequence[Step]
 """The steps of a turn, in order."""
 Turn = str | Step | Iterable["Turn"]
-"""What a model answers with."""
+"""The answer of a model."""
 
 
 class Pause:
-    """A place where a run waits until the test lets it continue: in a turn, or as `await pause()` in a node or a tool.
+    """A point at which a run waits until the test lets it continue: in a turn, or as `await pause()` in a node or a
+    tool.
 
-    `await pause.reached.wait()` returns when the run is there; `pause.open.set()` lets it continue, and every later one
-    pass. `is_cancelled` is True after a run was cancelled there.
+    `await pause.reached.wait()` returns when the run is at this point. `pause.open.set()` lets it continue, and all
+    later runs pass without waiting. `is_cancelled` is True after a run was cancelled here.
 
     Example:
         pause = Pause()
@@ -45,7 +46,7 @@ class Pause:
         self.is_cancelled = False
 
     async def __call__(self) -> None:
-        """Waits here."""
+        """Waits until the pause is open."""
         self.reached.set()
         try:
             await self.open.wait()
@@ -55,12 +56,12 @@ class Pause:
 
 
 def tokens(content: str) -> list[str]:
-    """The words of a text, each with the white space after it."""
+    """Returns the words of a text, each with the white space after it."""
     return re.findall(r"\S+\s*|\s+", content)
 
 
 def text(content: str) -> Chunks:
-    """Text, one chunk for each word. A turn may have the text itself instead.
+    """Returns text, one chunk for each word. A turn may contain a string instead.
 
     Example:
         assert [chunk.content for chunk in text("Hello there.")] == ["Hello ", "there."]
@@ -69,7 +70,7 @@ def text(content: str) -> Chunks:
 
 
 def reasoning(content: str) -> Chunks:
-    """Reasoning as content blocks, one chunk for each word.
+    """Returns reasoning as content blocks, one chunk for each word.
 
     Example:
         model = ScriptedChatModel(turns=[[reasoning("They greet me. "), "Hello there."]])
@@ -80,17 +81,18 @@ def reasoning(content: str) -> Chunks:
 def tool_call(
     name: str,
     args: dict[str, Any] | str,
-    id: str | None = "",  # noqa: A002 - the name of the wire field
+    id: str | None = "",  # noqa: A002 - the name of the field in LangChain
     *,
     index: int | None = 0,
     fragments: int = 3,
     naming: Literal["alone", "with_args"] = "alone",
 ) -> Chunks:
-    """A tool call: a chunk with its name and id, then its arguments in so many fragments.
+    """Returns a tool call: a chunk with its name and id, then its arguments in `fragments` chunks.
 
-    `args`: the arguments, or their JSON (which may be broken). `id`: "" gives the call an id of its own when it is
-    streamed, None gives it none. `index`: calls of one turn that stream at once differ in it. `naming="with_args"`
-    puts the first fragment into the chunk with the name: with `fragments=1` the call is one chunk.
+    `args` are the arguments, or their JSON, which may be invalid. `id`: with "", the call gets an id when it is
+    streamed; with None, it has none. `index` must differ between calls of a turn that stream at once.
+    `naming="with_args"` puts the first fragment into the chunk with the name, so with `fragments=1` the call is a
+    single chunk.
 
     Example:
         model = ScriptedChatModel(turns=[["Let me see. ", tool_call("add", {"a": 1, "b": 2})], "It is 3."])
@@ -107,27 +109,27 @@ def tool_call(
 def usage(
     input_tokens: int = 10, output_tokens: int = 5, *, model: str | None = "scripted-1", **details: Any
 ) -> Chunks:
-    """The chunk that a provider sends last: no content, the tokens it counted, and the name of its model.
+    """Returns the chunk that a provider sends last, with no content, the number of tokens, and the name of its model.
 
-    `details`: other fields of LangChain's `UsageMetadata`, such as `input_token_details={"cache_read": 5}`.
+    `details` are further fields of LangChain's `UsageMetadata`, such as `input_token_details={"cache_read": 5}`.
 
     Example:
         model = ScriptedChatModel(turns=[["Hello there.", usage(20, 3)]])
     """
     total = input_tokens + output_tokens
-    counted: Any = {"input_tokens": input_tokens, "output_tokens": output_tokens, "total_tokens": total, **details}
-    named = {"model_name": model} if model else {}
-    return [AIMessageChunk(content="", usage_metadata=counted, response_metadata=named)]
+    counts: Any = {"input_tokens": input_tokens, "output_tokens": output_tokens, "total_tokens": total, **details}
+    metadata = {"model_name": model} if model else {}
+    return [AIMessageChunk(content="", usage_metadata=counts, response_metadata=metadata)]
 
 
 def steps(turn: Turn) -> Iterator[Step]:
-    """The steps of a turn, in order. Raises `TypeError` for what cannot be one."""
+    """Yields the steps of a turn in order. Raises `TypeError` for a value that can't be part of a turn."""
     if isinstance(turn, str):
         yield from text(turn)
     elif isinstance(turn, AIMessageChunk | Exception) or callable(turn):
         yield turn
     elif isinstance(turn, Iterable):
-        for each in turn:
-            yield from steps(each)
+        for part in turn:
+            yield from steps(part)
     else:
         raise TypeError(f"expected a text, a chunk, an exception or a list of those, got {type(turn).__name__}")

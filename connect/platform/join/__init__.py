@@ -1,2 +1,2 @@
-"""Joining a run of a platform: the events of its stream, each once, whatever happens to connections, and how a reader
-is brought from what it has to where the run is."""
+"""Joins a run of a platform: reads each event of its stream once, whatever happens to connections, and brings a reader
+from what it has to the present state of the run."""

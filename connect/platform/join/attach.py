@@ -1,21 +1,22 @@
-"""Attaching to a run of a platform: from whatever is known of it, to its end. How a part becomes an event is the
-translator's.
+"""Attaches to a run of a platform, and follows it to its end. How a part becomes an event is decided in the translator.
 
-The order, and why:
+The order, with reasons:
 
-1. Join the stream, then read the thread's state: what falls between the two comes twice, never not at all.
-2. Emit the state at once; to a reader that has messages already, when the replay is folded. Not the state that a later
-   run has made: this run is over then, and its own state is emitted at its end.
-3. Where the server keeps the run's events and the state may have some of it, *fold* what is replayed without a pause
-   into a view of its own, then bring the reader to that view. Otherwise continue from the state. What of a stream may
-   be incomplete (a live one, or a replay that has lost its beginning) is suppressed by `partial_messages`; the next
-   `values`, or the end, have it whole.
-4. A gap (a connection lost, and with it events): read the state again, and suppress the messages that were streaming.
-5. The end of the stream proves nothing: the run and the thread are requested, once, and `Attachment.look` keeps the
-   answers for the next step of the reader.
+1. Join the stream, and then read the thread's state. An event between the two is then received twice, but never missed.
+2. Emit the state at once. But if the reader already has messages, emit it after the replay was folded. If a later run
+   has changed the state, do not emit it: this run is over then, and its own state is emitted at its end.
+3. If the server keeps the run's events, and the state may contain some of their effects, *fold* what is replayed
+   without a pause into a separate view, and then bring the reader to that view. Otherwise continue from the state.
+   Parts of the stream may be incomplete, because the stream is live or the replay lacks its beginning.
+   `partial_messages` suppresses these; the next `values`, or the end of the run, contain the complete messages.
+4. After a gap (a lost connection, and with it events), read the state again, and suppress the messages that were
+   streaming.
+5. The end of the stream proves nothing. Request the run and the thread once; `Attachment.look` keeps the responses for
+   the reader's next step.
 
-A reader that started the run gets it from its first event on (`from_start`): what the thread has is in that, so nothing
-is emitted before it, and nothing is folded. After a gap the state is read all the same.
+A reader that has started the run receives it from its first event (`from_start`). The run's events include what the
+thread already has, so nothing is emitted before them, and nothing is folded. After a gap, the state is read all the
+same.
 """
 
 from __future__ import annotations
@@ -43,10 +44,10 @@ from .partial_messages import PartialMessageFilter
 from .run_stream import Connected, Ended, run_events
 
 FOLD_PAUSE: Final = 0.03
-"""Seconds without an event after which a replay is taken to have caught up. Too short costs nothing but bytes: the
-reader is brought up to date at any event."""
+"""After this many seconds without an event, a replay counts as caught up. If the value is too low, this costs only
+bytes, because the reader can be brought up to date at any event."""
 FOLD_MOST: Final = 0.5
-"""Seconds after which a replay that never pauses is emitted as far as it came."""
+"""After this many seconds, a replay that never pauses is emitted up to its last event."""
 
 _LEFT_OUT = (
     "Text that streamed before a reader joined, or was missed, is left out: the run's values have no messages (%s)."
@@ -55,14 +56,14 @@ _log = logging.getLogger(__name__)
 
 
 def replays(run: Answered) -> bool:
-    """Whether the server keeps this run's events: as the run says; where runs do not say it, it always does."""
+    """Whether the server keeps this run's events. If the server's runs do not say so, it always keeps them."""
     return bool(run["kwargs"].get("resumable")) if has_kwargs(run) else True
 
 
 def outcome_of_error(
     thread_id: str, run_id: str, error: ConnectionLost | PlatformError | UnreadablePartError
 ) -> RunOutcome:
-    """The end of a run, for its reader, that cannot be followed any more; logged."""
+    """Logs that a run can't be followed any longer, and returns how the run ends for its reader."""
     _log.warning("A run can't be followed to its end: %s (%s).", error, log_context(None, thread_id, run_id))
     if isinstance(error, ConnectionLost):
         return RunOutcome(run_id, None, Lost(str(error)))
@@ -72,10 +73,11 @@ def outcome_of_error(
 
 
 class Attachment:
-    """One reader's way along one run: joined, folding if there is something to fold, live, over.
+    """Follows one run for one reader: joins it, folds its replay if there is something to fold, and follows it to its
+    end.
 
-    `run`: as the server gives it. `options`: the run's. `earlier`: the ids of the newest runs that came before it;
-    None: they are not known.
+    `run` is as the server returns it, and `options` are those of the run. `earlier` are the ids of the latest runs
+    before it, or None if they are not known.
     """
 
     def __init__(
@@ -89,7 +91,7 @@ class Attachment:
         earlier: Collection[str] | None = None,
     ) -> None:
         self.look: Look | None = None
-        """The thread as it was found when the run had ended; None while it is active, and for a thread that is gone."""
+        """The thread as it was after the run had ended; None while the run is active, or if the thread was deleted."""
         self._thread = thread
         self._run_id = str(run["run_id"])
         self._client_run_id = client_run_id(run)
@@ -101,16 +103,17 @@ class Attachment:
         self._parts = PartReader("platform")
         self._partial = PartialMessageFilter()
         self._from_start = translator
-        """A translator of the run, not yet started, for a reader that gets it from its first event on."""
+        """The translator, not yet started, for a reader that receives the run from its first event; else None."""
         self._waiting = waiting
         self._earlier = earlier
         self._translator = translator or self._new_translator()
         self._values: Any = None
-        """The thread's values as they were read last, beside the stream, and as readers get them; None before that."""
+        """The thread's values that were last read apart from the stream, as readers see them; None before the first
+        time."""
         self._stored: set[str] = set()
-        """The ids of the messages in them that the thread still has."""
+        """The ids of those messages in them that the thread still has."""
         self._may_be_behind = False
-        """Whether the stream's next root values may be older than those."""
+        """Whether the next root values of the stream may be older than these."""
         self._ended: Ended | None = None
 
     @classmethod
@@ -124,10 +127,11 @@ class Attachment:
         parent_run_id: str | None = None,
         waiting: Iterable[Subgraph] = (),
     ) -> Attachment:
-        """For a reader that started the run: all of its events, on top of what the reader has. Its start is emitted at
-        once.
+        """Attaches a reader that has started the run. It receives all events of the run, in addition to what it already
+        has. The start of the run is emitted at once.
 
-        `run`: as the server gives it, started so that its events are kept. `waiting`: the subgraphs that it continues.
+        `run` is as the server returns it, and must have been started so that its events are kept. `waiting` are the
+        subgraphs that it continues.
         """
         translator = Translator(
             thread.id,
@@ -142,9 +146,10 @@ class Attachment:
 
     @relaying
     async def batches(self) -> Relayed:
-        """The run from where it is to its end, for a reader that is brought from what it has to there.
+        """Yields the events that bring the reader from what it has to the run's present state, and then those of the
+        run until its end.
 
-        Errors of the server end the run, for the reader, in `RUN_ERROR`; nothing raises.
+        An error of the server ends the run with `RUN_ERROR` for the reader. Nothing is raised.
         """
         notices = TimedIterator(run_events(self._thread, self._run_id, replays=self._replays))
         try:
@@ -153,7 +158,7 @@ class Attachment:
                 for subgraph in self._waiting:
                     self._from_start.apply_checkpoint(subgraph.values, subgraph.ns)
             try:
-                yield self._followed(notices)
+                yield self._follow(notices)
                 outcome = await self._outcome()
             except (ConnectionLost, PlatformError, UnreadablePartError) as error:
                 outcome = outcome_of_error(self._thread.id, self._run_id, error)
@@ -161,8 +166,8 @@ class Attachment:
         finally:
             await notices.aclose()
 
-    async def _followed(self, notices: TimedIterator[Received | Connected | Ended]) -> Batches:
-        """The events of each notice, where there are any."""
+    async def _follow(self, notices: TimedIterator[Received | Connected | Ended]) -> Batches:
+        """Yields the events for each notice that has any."""
         clock = asyncio.get_running_loop().time
         fold_until: float | None = None
         while True:
@@ -171,17 +176,17 @@ class Attachment:
                 self._ended = notice
                 return
             if isinstance(notice, Connected):
-                events = await self._connected(notice)
+                events = await self._on_connected(notice)
             else:
-                events = [] if isinstance(notice, TimedOut) else self._fed(notice)
+                events = [] if isinstance(notice, TimedOut) else self._feed(notice)
                 if self._is_folding:
                     fold_until = fold_until or clock() + FOLD_MOST
-                    events = self._caught_up() if isinstance(notice, TimedOut) or clock() > fold_until else []
+                    events = self._end_folding() if isinstance(notice, TimedOut) or clock() > fold_until else []
             if events:
                 yield to_batch(events)
 
     async def _outcome(self) -> RunOutcome:
-        """How the run ended; and the look that shows it."""
+        """Returns how the run ended, and sets `look`, which shows it."""
         run, runs = (None, None) if self._ended is None else self._ended
         if runs is not None:
             self.look = await self._thread.look(runs)
@@ -189,8 +194,9 @@ class Attachment:
             run = self.look.runs.with_id(self._run_id) or run
         return await self._thread.outcome_of(self._run_id, run, self.look)
 
-    async def _connected(self, notice: Connected) -> list[Event]:
-        """The stream is connected: what the thread has now, unless all of it is to come."""
+    async def _on_connected(self, notice: Connected) -> list[Event]:
+        """Returns the events for the thread's present state after the stream was connected, unless the stream will
+        contain all of it."""
         if self._from_start is not None and not notice.gap:
             return []
         state = await self._thread.state()
@@ -212,16 +218,16 @@ class Attachment:
         if not self._is_folding:
             self._translator, self._may_be_behind = current, not self._replays
         elif self._reader.view.knows_messages:
-            return []  # a message that it has in part is not removed while the replay is folded
+            return []  # messages that the reader has in part must not be removed before the replay is folded
         return self._reader.join(current.view)
 
     def _is_later(self, state: Answered) -> bool:
-        """Whether a run that came after this one made the state: this one is over, and has nothing of that."""
+        """Whether a later run has made the state. If so, this run is over, and has nothing of that state."""
         if self._earlier is None or is_of(state, self._run_id):
             return False
         return state["metadata"]["run_id"] not in self._earlier
 
-    def _fed(self, received: Received) -> list[Event]:
+    def _feed(self, received: Received) -> list[Event]:
         events: list[Event] = []
         for part in self._parts.read(received):
             if self._partial.passes(part) and not self._is_behind(part):
@@ -229,21 +235,22 @@ class Attachment:
         return events
 
     def _is_behind(self, part: Part) -> bool:
-        """Whether these root values are older than the state that was read: they would remove messages for a moment."""
+        """Whether these root values are older than the state that was read, so that they would briefly remove
+        messages."""
         if not self._may_be_behind or part.ns or part.mode != "values":
             return False
         self._may_be_behind = False
         return _ids(part.data, self._options.messages_key) < self._stored
 
-    def _caught_up(self) -> list[Event]:
-        """The replay came to the present, or pauses: the reader is brought to it, and to no less than the state that
-        it got before."""
+    def _end_folding(self) -> list[Event]:
+        """Brings the reader to the present, when the replay has caught up or pauses, and to no less than the state that
+        the reader got before."""
         self._is_folding, self._may_be_behind = False, True
         self._translator.apply_checkpoint(self._values)
         return self._reader.join(self._translator.view)
 
     def _end(self, outcome: RunOutcome) -> list[Event]:
-        """The events that end the run."""
+        """Returns the events that end the run."""
         if nodes := self._translator.saving_nodes:
             self._thread.saving_nodes[self._assistant_id] = nodes
         values = self._translator.values if outcome.values is None else outcome.values
@@ -256,7 +263,7 @@ class Attachment:
         return self._reader.join(self._translator.view)
 
     def _new_translator(self) -> Translator:
-        """A translator of this run that has emitted nothing but its start, to no reader."""
+        """Returns a translator for this run without a reader, which has emitted only the start."""
         view = ClientView(version=self._options.protocol_version)
         translator = Translator(
             self._thread.id,
@@ -271,16 +278,16 @@ class Attachment:
 
 
 def _has_begun(state: Answered, run_id: str) -> bool:
-    """Whether the state may have something of this run, which a replay would emit again."""
+    """Whether the state may contain effects of this run, which a replay would emit again."""
     return state.get("created_at") is not None and is_of(state, run_id)
 
 
 def _has_messages(values: Any, key: str) -> bool:
-    """Whether root values have the messages of the thread."""
+    """Whether root values contain the messages of the thread."""
     return isinstance(values, Mapping) and isinstance(values.get(key), list)
 
 
 def _ids(values: Any, key: str) -> set[str]:
-    """The ids of the messages in root values."""
+    """Returns the ids of the messages in root values."""
     messages = values[key] if _has_messages(values, key) else ()
-    return {str(each.get("id")) for each in messages if isinstance(each, Mapping)}
+    return {str(message.get("id")) for message in messages if isinstance(message, Mapping)}

@@ -1,29 +1,31 @@
-"""What may be emitted of a stream that was joined in the middle: `PartialMessageFilter`. No I/O; what a part becomes is
-the translator's.
+"""Decides what may be emitted of a stream that was joined in the middle: `PartialMessageFilter`. No I/O. How a part
+becomes an event is decided in the translator.
 
-A model call that was streaming at the join arrives from its middle. A message without its beginning may never be
-visible, so the chunks of such calls are suppressed; the next `values`, or the run's end, have their messages whole.
-Whole messages pass, and so does what is known to be from the message's beginning on (`Part.from_start`). Values of a
-graph without a messages channel (or whose channel has another name than the options say) have no messages: then a
-message that was joined in the middle is not emitted at all, because its beginning is unknown; that is logged.
+If a model call was streaming at the join, its chunks arrive from the middle of the message. A message without its
+beginning must never be visible, so the chunks of such calls are suppressed. The next `values`, or the end of the run,
+contain the complete messages. Complete messages pass, and so do chunks that are known to start at the beginning of
+their message (`Part.from_start`). A graph may have no messages channel, or one with another name than in the options.
+Its values contain no messages, so a message that was joined in the middle is never emitted, because its beginning is
+unknown. This is logged.
 
-A task (a node's run) is *suspect* while it may have been running at the join:
+A task (the run of a node) is *suspect*, which means that it may have been running at the join, if
 
-    it runs in the root, or within a task that is suspect
-    and it was first seen before a superstep of its namespace was seen to end: by `values` of the namespace (not those
-    with an interrupt, which come in the middle), or by a message of a higher step than the first one seen there
-    and it was not seen to start (a `tasks` part)
+- it runs in the root or within a suspect task,
+- and it first appeared before the end of a superstep of its namespace was observed: by `values` of the namespace (but
+  not those with an interrupt, which arrive in the middle of a superstep), or by a message of a higher step than the
+  first one there,
+- and its start was not observed (a `tasks` part).
 
-Of a graph that a suspect task of a subgraph has called nothing is emitted that is said in it, whole messages included.
-Such a task may answer tool calls, and then others are not shown what is said in that graph
-(`translator/tool_tasks.py`, rule 1). The calls came before the join, in values of the subgraph, which the
-state of the thread does not have. What of it is saved comes with the next root `values`.
+If a suspect task of a subgraph has called another graph, nothing that is said in that graph is emitted, not even
+complete messages. Such a task may answer tool calls, and what is said in a graph that answers calls is not displayed
+(`translator/tool_tasks.py`, rule 1). The calls were made before the join, in values of the subgraph, which the state of
+the thread does not contain. What is saved of it arrives with the next root `values`.
 
-Root `values` end all suspicion but of tasks that were suppressed: these may stream on when their superstep is over. A
-`metadata` part that names an attempt ends all of it: with it the run begins.
+After root `values`, only those tasks remain suspect whose chunks were suppressed, since they may continue to stream
+after their superstep. After a `metadata` part that names an attempt, no task is suspect, because the run begins there.
 
-What cannot be known: a task whose superstep was over at the join, that streams all the same, and is first seen after
-the next root `values`.
+One case can't be detected: a task whose superstep had ended at the join, which streams all the same, and first appears
+after the next root `values`.
 """
 
 from __future__ import annotations
@@ -39,34 +41,35 @@ _Namespace = tuple[str, ...]
 
 
 @dataclass(slots=True)
-class _Seen:
-    """What came since the join, or since the last gap."""
+class _Observations:
+    """What was observed since the join, or since the last gap."""
 
     is_clear: bool = False
-    """Whether nothing can be suspect any more."""
+    """Whether no task can be suspect any longer."""
     passed: set[_Namespace] = field(default_factory=set)
-    """Namespaces in which a superstep was seen to end."""
+    """Namespaces in which the end of a superstep was observed."""
     first_step: dict[_Namespace, int] = field(default_factory=dict)
-    """The step that came first in a namespace."""
+    """The first step that was observed in each namespace."""
     suspects: dict[_Namespace, bool] = field(default_factory=dict)
-    """Tasks, by their namespace, and whether they are suspect. Once decided, that stays."""
+    """Whether a task is suspect, by the task's namespace. This does not change once it is decided."""
 
 
 class PartialMessageFilter:
-    """Decides part by part. Begins as if it had joined in the middle; a run's first part says that it has not."""
+    """Decides for each part whether it passes. Initially it assumes that the stream was joined in the middle; the first
+    part of a run shows that it was not."""
 
     def __init__(self) -> None:
-        self._seen = _Seen()
+        self._observed = _Observations()
         self.has_suppressed = False
-        """Whether any message, or part of one, did not pass."""
+        """Whether any message, or part of one, was suppressed."""
 
     def gap(self) -> None:
-        """Parts may have been missed: every task that may be running is suspect, again."""
-        self._seen = _Seen()
+        """Notes that parts may be missing, so that every task that may be running is suspect again."""
+        self._observed = _Observations()
 
     def passes(self, part: Part) -> bool:
         """Whether the part may be passed on."""
-        if self._seen.is_clear:
+        if self._observed.is_clear:
             return True
         if part.mode == "messages":
             message, metadata = part.data
@@ -77,53 +80,52 @@ class PartialMessageFilter:
             self.has_suppressed |= is_suppressed
             return not is_suppressed
         if part.mode == "metadata":
-            self._seen.is_clear = isinstance(part.data, Mapping) and "attempt" in part.data
+            self._observed.is_clear = isinstance(part.data, Mapping) and "attempt" in part.data
         elif part.mode == "values" and not _has_interrupts(part):
-            self._passed(part.ns)
+            self._note_superstep_end(part.ns)
         elif part.mode == "tasks":
-            self._started(part)
+            self._note_start(part)
         return True
 
-    def _passed(self, namespace: _Namespace) -> None:
-        """A superstep ended."""
-        seen = self._seen
-        seen.passed.add(namespace)
+    def _note_superstep_end(self, namespace: _Namespace) -> None:
+        observed = self._observed
+        observed.passed.add(namespace)
         if not namespace:
-            # A segment without an id names a subgraph, every time it runs.
-            suppressed = [task for task, is_suspect in seen.suspects.items() if is_suspect and ":" in task[-1]]
-            seen.suspects = dict.fromkeys(suppressed, True)
-            seen.is_clear = not suppressed
+            # A segment without an id names a subgraph, in every run of it.
+            suppressed = [task for task, is_suspect in observed.suspects.items() if is_suspect and ":" in task[-1]]
+            observed.suspects = dict.fromkeys(suppressed, True)
+            observed.is_clear = not suppressed
 
-    def _started(self, part: Part) -> None:
+    def _note_start(self, part: Part) -> None:
         if isinstance(part.data, Mapping) and "input" in part.data:
             task = (*part.ns, f"{part.data.get('name')}:{part.data.get('id')}")
-            self._seen.suspects.setdefault(task, False)
+            self._observed.suspects.setdefault(task, False)
 
     def _may_answer_calls(self, path: _Namespace) -> bool:
-        """Whether a task of a subgraph is suspect in which the task with this path runs."""
+        """Whether the task with this path runs in a graph that a suspect task of a subgraph has called."""
         callers = list(islice(_callers(path), 2))
         return len(callers) == 2 and all(self._is_suspect_task(task, None) for task in callers)
 
     def _is_suspect(self, path: _Namespace, metadata: Mapping[str, Any]) -> bool:
-        """Whether the task a message comes from may have been running at the join."""
+        """Whether the task that a message comes from may have been running at the join."""
         if not all(self._is_suspect_task(task, None) for task in _callers(path)):
             return False
         step = metadata.get("langgraph_step")
         return self._is_suspect_task(path, step if isinstance(step, int) else None)
 
     def _is_suspect_task(self, task: _Namespace, step: int | None) -> bool:
-        """Whether a task is suspect; that of the one it runs in is known to be."""
+        """Whether a task is suspect, if the task that it runs in is."""
         namespace = task[:-1]
         if step is not None:
-            first = self._seen.first_step.setdefault(namespace, step)
+            first = self._observed.first_step.setdefault(namespace, step)
             if step > first:
-                self._seen.passed.add(namespace)
-        return self._seen.suspects.setdefault(task, namespace not in self._seen.passed)
+                self._observed.passed.add(namespace)
+        return self._observed.suspects.setdefault(task, namespace not in self._observed.passed)
 
 
 def _callers(path: _Namespace) -> Iterator[_Namespace]:
-    """The tasks within which the task with this path runs, the outermost first. A bare number in a path is not a task,
-    but separates the graphs that one task calls."""
+    """Returns the tasks within which the task with this path runs, the outermost first. A bare number in a path is not
+    a task; it separates the graphs that one task calls."""
     return (path[:depth] for depth in range(1, len(path)) if not path[depth - 1].isdigit())
 
 

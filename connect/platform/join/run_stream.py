@@ -1,10 +1,11 @@
-"""The events of one platform run, until the run has ended (`run_events`), and those of a whole thread, without an end
-(`thread_events`). Which events are new, `replayed` decides; what they mean is not known here.
+"""Reads the events of one platform run until the run has ended (`run_events`), and those of a whole thread without an
+end (`thread_events`). Which events are new is decided in `replayed`; what they mean is not known here.
 
-A connection that closes, well or badly, proves nothing about the run: the runs of the thread are requested. While the
-run is active its stream is joined again, after a pause; a connection that lasted longer than any pause was no failure,
-but what proxies do to quiet streams. What a run does not keep (it is not resumable, or what was kept is gone) cannot be
-had again: `Connected.gap` says so, and `attach` reads the thread's state again.
+If a connection is closed, even without an error, this proves nothing about the run, so the runs of the thread are
+requested. While the run is active, its stream is joined again after a pause. A connection that lasted longer than the
+longest pause does not count as a failure, because proxies close quiet streams. Events that the server has not stored
+(the run is not resumable, or the events were deleted) are lost. `Connected.gap` says so, and `attach` reads the
+thread's state again.
 """
 
 from __future__ import annotations
@@ -24,33 +25,33 @@ from ..thread import PlatformThread
 from .replayed import ReplayFilter
 
 _END = "end"
-"""What Aegra sends last."""
+"""The last event of a stream from Aegra."""
 
 
 class Connected(NamedTuple):
-    """The stream is connected from here on."""
+    """The stream is connected."""
 
     gap: bool
-    """Whether events that came before it may be missing."""
+    """Whether events before this point may be missing."""
 
 
 class Ended(NamedTuple):
-    """The run has ended; the last item of its stream."""
+    """The run has ended. This is the last item of its stream."""
 
     run: Answered | None
-    """The run as it ended; None if it is gone."""
+    """The run after its end; None if it was deleted."""
     runs: Runs | None
-    """The runs of the thread, listed after its end; None if the thread is gone."""
+    """The runs of the thread, listed after its end; None if the thread was deleted."""
 
 
 async def run_events(
     thread: PlatformThread, run_id: str, *, replays: bool
 ) -> AsyncGenerator[Received | Connected | Ended, None]:
-    """The run's events, each once, with a `Connected` in front of those of each connection that does not continue the
-    one before, and `Ended` as the last item.
+    """Yields the run's events, each once. A `Connected` precedes the events of each connection that does not continue
+    the one before. `Ended` is the last item.
 
-    `replays`: whether the server keeps the run's events and is to send them from the first on. Raises `PlatformError`
-    for what the server refuses, `ConnectionLost` when it can't be reached again.
+    `replays` says whether the server stores the run's events, and is to send them from the first one. Raises
+    `PlatformError` if the server refuses a request, and `ConnectionLost` if it can't be reached again.
     """
     replay, clock = ReplayFilter(), asyncio.get_running_loop().time
     retries = Retries(thread.policy)
@@ -70,15 +71,15 @@ async def run_events(
                 is_first = False
                 waits_since = clock()
                 async for event in received:
-                    new = replay.take(event, waited=clock() - waits_since, now=time.time())
+                    new = replay.take(event, waited=clock() - waits_since, time=time.time())
                     if replays and replay.gap:
                         yield Connected(gap=True)
                     if event.event == _END:
                         break
-                    for each in new:
+                    for item in new:
                         retries.progressed()
-                        yield each
-                    waits_since = clock()  # from here on it waits for the server, not for the reader
+                        yield item
+                    waits_since = clock()  # from here on it waits for the server, and no longer for the reader
         except ConnectionLost as error:
             lost = error
         if _has_lasted(clock() - since, lost, thread.policy):
@@ -94,9 +95,9 @@ async def run_events(
 
 
 async def thread_events(thread: PlatformThread) -> AsyncGenerator[Received | Connected, None]:
-    """The events of every run of a thread while they come, and of writes to its state, with a `Connected` in front of
-    each connection's. Never ends. Raises `PlatformError` (404 where the server has no such stream), and
-    `ConnectionLost` when it can't be reached again."""
+    """Yields the events of all runs of a thread, and of writes to its state, as they arrive. A `Connected` precedes the
+    events of each connection. Never ends. Raises `PlatformError` (404 if the server has no such stream), and
+    `ConnectionLost` if it can't be reached again."""
     retries, clock = Retries(thread.policy), asyncio.get_running_loop().time
     path, params = f"/threads/{thread.id}/stream", {"stream_modes": "run_modes,state_update"}
     is_first = True
@@ -120,5 +121,6 @@ async def thread_events(thread: PlatformThread) -> AsyncGenerator[Received | Con
 
 
 def _has_lasted(seconds: float, lost: ConnectionLost, policy: RetryPolicy) -> bool:
-    """Whether a connection lasted long enough to be no failure. One on which nothing came is always a failure."""
+    """Whether a connection lasted long enough not to count as a failure. If nothing arrived on it, it is a failure in
+    any case."""
     return seconds > policy.max_delay and not lost.is_timeout

@@ -1,4 +1,4 @@
-"""What CopilotKit's client requests: runs and agents (`runs`, `info`), and threads (`threads`)."""
+"""Answers the requests of CopilotKit's client: runs and agents (`runs`, `info`), and threads (`threads`)."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from .threads import endpoints as endpoints_of_threads
 
 
 def endpoints(agents: AgentNames) -> Iterator[Endpoint]:
-    """All of them."""
+    """Yields all endpoints."""
     yield from endpoints_of_runs()
     yield from endpoints_of_threads()
 

@@ -1,23 +1,25 @@
-"""What CopilotKit's client requests, so that a page needs no Node runtime between itself and the graphs.
+"""Answers the requests of CopilotKit's client for agents and runs, so that a page needs no Node runtime.
 
     GET /info                         the agents, and what each can do
-    POST /agent/{agent}/run           a RunAgentInput, and the run as an event stream
-    POST /agent/{agent}/connect       the same: the thread, and what runs on it, to its end
-    POST /agent/{agent}/stop/{thread} stops what runs on the thread; the body may be empty
+    POST /agent/{agent}/run           a RunAgentInput; answered with the run as an event stream
+    POST /agent/{agent}/connect       the same; answered with the thread, and its active run until that ends
+    POST /agent/{agent}/stop/{thread} stops the thread's active run; the body may be empty
     POST /                            all of these in an envelope: {"method": "agent/run", "params": {...}, "body": ...}
 
-As its client of 1.74 was watched doing it:
+What was observed in CopilotKit's client 1.74, and how it is answered:
 
-- A page that names no agent requests `default`: that is also the name of an agent that is served alone.
-- Pages connect once or twice when they are loaded, and let go of the first. What failed before is emitted as a custom
-  event: the client shows every `RUN_ERROR` as if it had happened now.
-- A page connects with what it shows, or with a part of it (`messageFilter`), so it gets all that the thread has.
-- An answer to an interrupt comes under the run id of the interrupted run. Run ids may come again.
-- A page that was loaded in the middle of a run stops it without knowing its id; on a platform no page knows it. So
-  what is stopped is what runs on the thread.
-- To make suggestions (`useConfigureSuggestions`) it starts a run on a new thread, in which the model is to call a
-  tool of its own. Graphs choose their tools themselves, would do what they always do, and leave a thread each time.
-  So such a run ends at once, and nothing is run; suggestions that a page itself gives need none.
+- A page that names no agent requests `default`. If only one agent is served, `default` is another name for it.
+- A page connects once or twice when it loads, and drops the first connection. An earlier failure is emitted as a custom
+  event, because the client displays every `RUN_ERROR` as if it had happened now.
+- A page connects with the messages that it displays, or only a part of them (`messageFilter`). So it receives
+  everything that the thread has.
+- The answer to an interrupt has the run id of the interrupted run. Run ids may be repeated.
+- A page that was loaded in the middle of a run stops it without knowing its id, and on a platform no page knows the id.
+  So the request stops whatever run is active on the thread.
+- To generate suggestions (`useConfigureSuggestions`), the client starts a run on a new thread, in which the model is to
+  call a tool of the client. Graphs choose their tools themselves, so they would do what they always do, and leave a
+  thread each time. Therefore such a run ends at once, without running anything. Suggestions that the page itself
+  provides need no run.
 """
 
 from __future__ import annotations
@@ -37,23 +39,23 @@ from ..protocol import Call, Endpoint, Reply, invalid, plain_reply, sse_or_lines
 from ..requests.body import input_of, text_of
 from ..streams.endings import is_cancelled
 from ..streams.transmission import Stream
-from .info import described, keeps_changes
+from .info import describe, keeps_changes
 
 ABORT: Final = "abort"
-"""The code of an end that the client does not show as a failure."""
+"""The error code of an end that the client does not display as a failure."""
 
 _SUGGESTS: Final = "copilotkitSuggest"
 _NO_ENDPOINTS: Final = {"inspect": False, "realtimeMetadata": False}
-"""What `/info` says of threads that only CopilotKit's own platform answers."""
+"""What `/info` says about routes for threads that only CopilotKit's own platform has."""
 
 
 def endpoints() -> Iterator[Endpoint]:
-    """Those of runs, and of the agents."""
+    """Yields the endpoints of runs and of agents."""
     yield Endpoint(
         method="POST",
         path="/",
         summary="Run the only agent, or do what CopilotKit's envelope requests",
-        parse=_enveloped,
+        parse=_parse_envelope,
         wire=_wire,
         reply=_reply,
     )
@@ -87,8 +89,9 @@ def endpoints() -> Iterator[Endpoint]:
     )
 
 
-def _enveloped(call: Call) -> Operation | None:
-    """What an envelope requests; None for what is no envelope. Raises `Refusal` for an unknown method."""
+def _parse_envelope(call: Call) -> Operation | None:
+    """Returns the operation that an envelope requests, or None if the body is not an envelope. Raises `Refusal` for an
+    unknown method."""
     if not _is_envelope(call.body):
         return None
     method, params, body = call.body["method"], call.body.get("params"), call.body.get("body")
@@ -109,27 +112,28 @@ def _enveloped(call: Call) -> Operation | None:
     raise invalid("method: expected one of info, agent/run, agent/connect, agent/stop.")
 
 
-def _run(call: Call, wanted: str, body: Any) -> Run | Decline:
-    name = call.agents.named(wanted)
-    given = input_of(body, call.limits, name)
-    if _is_suggestion(given):
-        return Decline(agent=name, input=given)
-    return Run(agent=name, input=given, past_errors="custom", is_direct=True, shows_refusals=True)
+def _run(call: Call, agent: str, body: Any) -> Run | Decline:
+    name = call.agents.named(agent)
+    run_input = input_of(body, call.limits, name)
+    if _is_suggestion(run_input):
+        return Decline(agent=name, input=run_input)
+    return Run(agent=name, input=run_input, past_errors="custom", is_direct=True, shows_refusals=True)
 
 
-def _connect(call: Call, wanted: str, body: Any) -> Connect:
-    name = call.agents.named(wanted)
-    given = input_of(body, call.limits, name, is_run=False)
-    return Connect(agent=name, thread_id=given.thread_id, version=given.protocol_version, past_errors="custom")
+def _connect(call: Call, agent: str, body: Any) -> Connect:
+    name = call.agents.named(agent)
+    run_input = input_of(body, call.limits, name, is_run=False)
+    return Connect(agent=name, thread_id=run_input.thread_id, version=run_input.protocol_version, past_errors="custom")
 
 
-def _is_envelope(found: Any) -> bool:
-    """Whether a body is an envelope, and not the input of a run, which shares its URL where there is one agent."""
-    return isinstance(found, dict) and isinstance(found.get("method"), str) and "threadId" not in found
+def _is_envelope(body: Any) -> bool:
+    """Whether a body is an envelope, and not the input of a run. If only one agent is served, both have the same
+    URL."""
+    return isinstance(body, dict) and isinstance(body.get("method"), str) and "threadId" not in body
 
 
-def _is_suggestion(given: RunAgentInput) -> bool:
-    props = given.forwarded_props
+def _is_suggestion(run_input: RunAgentInput) -> bool:
+    props = run_input.forwarded_props
     choice = props.get("toolChoice") if isinstance(props, dict) else None
     function = choice.get("function") if isinstance(choice, dict) else None
     return isinstance(function, dict) and function.get("name") == _SUGGESTS
@@ -144,13 +148,13 @@ def _reply(result: Result) -> Reply:
     return plain_reply(result)
 
 
-def _info(listed: AgentList) -> dict[str, Any]:
-    agents = {name: described(name, agent, has_sockets=listed.has_sockets) for name, agent in listed.agents.items()}
-    if listed.only is not None:
-        agents.setdefault(DEFAULT, agents[listed.only])
+def _info(result: AgentList) -> dict[str, Any]:
+    agents = {name: describe(name, agent, has_sockets=result.has_sockets) for name, agent in result.agents.items()}
+    if result.only is not None:
+        agents.setdefault(DEFAULT, agents[result.only])
     info = {"version": __version__, "mode": "sse", "agents": agents}
-    may_change = listed.may_manage and all(map(keeps_changes, listed.agents.values()))
-    endpoints = {"list": listed.may_manage, "mutations": may_change, **_NO_ENDPOINTS}
+    may_change = result.may_manage and all(map(keeps_changes, result.agents.values()))
+    endpoints = {"list": result.may_manage, "mutations": may_change, **_NO_ENDPOINTS}
     off = {"audioFileTranscriptionEnabled": False, "telemetryDisabled": True}
     return {**info, "threadEndpoints": endpoints, **off}
 
@@ -161,18 +165,19 @@ def _wire(call: Call, stream: Stream) -> Wire:
 
 
 class _WithAborts:
-    """The end of a run that was stopped is not shown as a failure (see `streams.endings`, rule 3)."""
+    """Encodes the end of a stopped run so that the client does not display it as a failure (`streams.endings`, rule
+    3)."""
 
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
         self.media_type, self.heartbeat = wire.media_type, wire.heartbeat
 
     def encode(self, batch: Batch) -> bytes:
-        """The bytes of a batch."""
-        return self._wire.encode([_as_abort(each) for each in batch])
+        """Returns the bytes of a batch."""
+        return self._wire.encode([_as_abort(encoded) for encoded in batch])
 
 
-def _as_abort(emitted: EncodedEvent) -> EncodedEvent:
-    if not is_cancelled(emitted.event):
-        return emitted
-    return EncodedEvent({**(for_client_version(emitted.event, None) or {}), "code": ABORT})
+def _as_abort(encoded: EncodedEvent) -> EncodedEvent:
+    if not is_cancelled(encoded.event):
+        return encoded
+    return EncodedEvent({**(for_client_version(encoded.event, None) or {}), "code": ABORT})

@@ -1,17 +1,17 @@
-"""The threads of an agent over HTTP, in the shapes that CopilotKit's `useThreads` requests.
+"""Serves the threads of an agent over HTTP, in the format of CopilotKit's `useThreads`.
 
-    GET    /threads                 {"threads": [...], "nextCursor": ...}, the newest first
+    GET    /threads                 {"threads": [...], "nextCursor": ...}, newest first
                                     ?agent=&limit=&cursor=&status=&includeArchived=true
-    GET    /threads/{id}            one of them: id, name, agentId, createdAt, updatedAt, archived, status
-    PATCH  /threads/{id}            {"name"?, "archived"?}, answered with the thread
+    GET    /threads/{id}            one thread: id, name, agentId, createdAt, updatedAt, archived, status
+    PATCH  /threads/{id}            {"name"?, "archived"?}; answered with the thread
     DELETE /threads/{id}            204
-    POST   /threads/{id}/archive    as PATCH with {"archived": true}
-    GET    /threads/{id}/messages   {"messages": [...]}, as a client has them that connects
+    POST   /threads/{id}/archive    the same as PATCH with {"archived": true}
+    GET    /threads/{id}/messages   {"messages": [...]}, as a client that connects receives them
     GET    /threads/{id}/state      {"state": ...}, likewise
 
-An id is quoted (`a%2Fb`). The agent is `agent` (or CopilotKit's `agentId`), in the query or in the body; it may be left
-out where there is one agent. Names and archived threads are metadata (`agui_title`, `agui_archived`): in the graph's
-store, or on the platform.
+Ids are URL-encoded (`a%2Fb`). The parameter `agent` (or CopilotKit's `agentId`) in the query or in the body names the
+agent. It may be omitted if only one agent is served. Names and archived threads are stored as metadata (`agui_title`,
+`agui_archived`), in the graph's store or on the platform.
 """
 
 from __future__ import annotations
@@ -40,29 +40,29 @@ _THREAD = "/threads/{thread:path}"
 
 
 def endpoints() -> Iterator[Endpoint]:
-    """All of them; those with a longer path first, for an id may have slashes in it."""
-    made = partial(Endpoint, reply=_reply)
-    yield made(method="GET", path="/threads", summary="List the threads of an agent, the newest first", parse=_list)
-    yield made(method="POST", path=f"{_THREAD}/archive", summary="Archive a thread", parse=_archive)
-    yield made(
+    """Yields all endpoints. Those with a longer path come first, because an id may contain slashes."""
+    endpoint = partial(Endpoint, reply=_reply)
+    yield endpoint(method="GET", path="/threads", summary="List the threads of an agent, newest first", parse=_list)
+    yield endpoint(method="POST", path=f"{_THREAD}/archive", summary="Archive a thread", parse=_archive)
+    yield endpoint(
         method="GET",
         path=f"{_THREAD}/messages",
         summary="The messages of a thread",
         parse=_state,
         reply=_state_reply(lambda state: {"messages": state.view.messages}),
     )
-    yield made(
+    yield endpoint(
         method="GET",
         path=f"{_THREAD}/state",
         summary="The state of a thread",
         parse=_state,
         reply=_state_reply(lambda state: {"state": state.view.state}),
     )
-    yield made(method="GET", path=_THREAD, summary="One thread of an agent", parse=_get)
+    yield endpoint(method="GET", path=_THREAD, summary="One thread of an agent", parse=_get)
     changes = "Rename a thread, archive it, or take it out of the archive"
-    yield made(method="PATCH", path=_THREAD, summary=changes, parse=_patch)
+    yield endpoint(method="PATCH", path=_THREAD, summary=changes, parse=_patch)
     deletes = "Delete a thread with all its checkpoints"
-    yield made(method="DELETE", path=_THREAD, summary=deletes, parse=_delete)
+    yield endpoint(method="DELETE", path=_THREAD, summary=deletes, parse=_delete)
 
 
 def _list(call: Call) -> ListThreads:
@@ -85,16 +85,16 @@ def _state(call: Call) -> ReadState:
 
 
 def _patch(call: Call) -> ChangeThread:
-    found = _object(call)
-    title, archived = text_of(found, "name"), (found or {}).get("archived")
-    if "\0" in (title or ""):  # PostgreSQL takes none
+    body = _object(call)
+    title, archived = text_of(body, "name"), (body or {}).get("archived")
+    if "\0" in (title or ""):  # PostgreSQL does not accept them in text
         raise invalid("name: expected a text without null characters.")
     if archived is not None and not isinstance(archived, bool):
         raise invalid("archived: expected true or false.")
     changes = {name: value for name, value in ((TITLE, title), (ARCHIVED, archived)) if value is not None}
     if not changes:
         raise invalid('Expected {"name": ..., "archived": ...}, or one of them.')
-    return ChangeThread(agent=_agent(call, found), thread_id=call.path["thread"], metadata=changes)
+    return ChangeThread(agent=_agent(call, body), thread_id=call.path["thread"], metadata=changes)
 
 
 def _archive(call: Call) -> ChangeThread:
@@ -106,42 +106,42 @@ def _delete(call: Call) -> DeleteThread:
     return DeleteThread(agent=_agent(call, _object(call)), thread_id=call.path["thread"])
 
 
-def _agent(call: Call, found: object = None) -> str:
-    """The agent that a request names; raises `Refusal`."""
-    in_body = text_of(found, "agent") or text_of(found, "agentId")
+def _agent(call: Call, body: object = None) -> str:
+    """Returns the agent that a request names. Raises `Refusal`."""
+    in_body = text_of(body, "agent") or text_of(body, "agentId")
     return call.agents.named(in_body or call.query.get("agent") or call.query.get("agentId"))
 
 
 def _object(call: Call) -> Any:
-    """The JSON that was sent, an object; None without a body."""
+    """Returns the JSON object in the body, or None without a body. Raises `Refusal`."""
     if not isinstance(call.body, dict | None):
         raise invalid("Expected a JSON object.")
     return call.body
 
 
-def _status(given: str | None) -> ThreadStatus | None:
-    known: tuple[ThreadStatus, ...] = get_args(ThreadStatus)
-    if given is not None and given not in known:
-        raise invalid(f"status: expected one of {', '.join(known)}.")
-    return next((each for each in known if each == given), None)
+def _status(text: str | None) -> ThreadStatus | None:
+    statuses: tuple[ThreadStatus, ...] = get_args(ThreadStatus)
+    if text is not None and text not in statuses:
+        raise invalid(f"status: expected one of {', '.join(statuses)}.")
+    return next((status for status in statuses if status == text), None)
 
 
 def _reply(result: Result) -> Reply:
     match result:
         case ThreadList(name, page):
-            return Reply({"threads": [_json(each, name) for each in page.threads], "nextCursor": page.next})
+            return Reply({"threads": [_json(info, name) for info in page.threads], "nextCursor": page.next})
         case OneThread(name, info):
             return Reply(_json(info, name))
     return plain_reply(result)
 
 
 def _state_reply(content: Callable[[ThreadState], dict[str, Any]]) -> Callable[[Result], Reply]:
-    """Answers with a part of a thread's state."""
+    """Returns a function that answers with a part of a thread's state."""
     return lambda result: Reply(content(result)) if isinstance(result, ThreadState) else _reply(result)
 
 
 def _json(info: ThreadInfo, name: str) -> dict[str, Any]:
-    """A thread as CopilotKit's client knows it, and its status."""
+    """Returns a thread in the format of CopilotKit's client, with its status."""
     return {
         "id": info.thread_id,
         "name": info.title,

@@ -1,10 +1,9 @@
-"""The inspector: a page that shows the threads of the served agents. Here: what answers the requests for its files
-(`pages`), and their headers.
+"""Serves the inspector, a page that shows the threads of the served agents: `pages` answers the requests for its files.
 
-The files in `built/` are made from `clients/inspector` by `npm run build` there. They contain no data, so every client
-may load them. The page gets its data from the routes that every client uses, which authenticate its user.
-Nothing in a message becomes markup. The policy of the page allows no script but its own, no image but those that are in
-a message itself, and no request to another server.
+The files in `built/` are made from `clients/inspector` by running `npm run build` there. They contain no data, so every
+client may load them. The page gets its data from the same routes as any client, and these authenticate its user.
+Nothing in a message becomes markup. The page's policy allows only its own scripts, only images that are contained in a
+message, and no requests to other servers.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from ..errors import Refusal
 from ..routing import Handler
 
 PAGE: Final = "index.html"
-"""The file that `GET /` answers."""
+"""The file that answers `GET /`."""
 POLICY: Final = "; ".join(
     (
         "default-src 'none'",
@@ -59,24 +58,24 @@ class _File(NamedTuple):
 
 
 @cache
-def built() -> Mapping[str, _File]:
-    """The files of the page by name: `index.html`, a script and a style, both with a hash of their content in their
-    names."""
-    found = {}
+def built_files() -> Mapping[str, _File]:
+    """Returns the files of the page by name: `index.html`, a script and a style. The names of the script and the style
+    contain a hash of their content."""
+    page_files = {}
     for file in files(__package__).joinpath("built").iterdir():
         media_type = next((kind for ending, kind in _TYPES.items() if file.name.endswith(ending)), None)
         if media_type is not None:
-            found[file.name] = _File(file.read_bytes(), media_type)
-    return found
+            page_files[file.name] = _File(file.read_bytes(), media_type)
+    return page_files
 
 
 def _page_endpoint() -> Handler:
-    """What answers `GET /`. Raises `KeyError` where the package is installed without its files."""
-    page = built()[PAGE]
+    """Returns the handler for `GET /`. Raises `KeyError` if the package was installed without the page's files."""
+    page = built_files()[PAGE]
 
     async def inspect(request: Request) -> Response:
         """The inspector, a page that shows threads live."""
-        if not request.url.path.endswith("/"):  # the page's addresses are relative to its own
+        if not request.url.path.endswith("/"):  # the page has relative URLs
             headers = {"Location": f"{request.url.path.rpartition('/')[2]}/"}
             return Response(None, HTTPStatus.TEMPORARY_REDIRECT, headers)
         return _response(page, "no-cache")
@@ -85,8 +84,8 @@ def _page_endpoint() -> Handler:
 
 
 def pages() -> dict[str, Handler]:
-    """By path, what answers the requests for the page, its script and its style."""
-    files = {f"/inspector/{name}": _endpoint(built()[name]) for name in sorted(built().keys() - {PAGE})}
+    """Returns the handlers for the page, its script and its style, by path."""
+    files = {f"/inspector/{name}": _endpoint(built_files()[name]) for name in sorted(built_files().keys() - {PAGE})}
     return {**files, "/": _page_endpoint()}
 
 

@@ -1,1 +1,1 @@
-"""What a request passes before it is answered: its host, its user, its body."""
+"""Checks a request before it is answered: its host, its user and its body."""

@@ -1,8 +1,8 @@
-"""The bodies that are being read of an app: how many, how large together, and for how long. Never what is in them.
+"""Limits the request bodies that an app reads at the same time: how many, how large in total, and for how long.
 
-A body is read before its thread is known, and so before `authorize` can be asked: this bounds the memory that any
-client can take. Where there are too many bodies, or too many bytes of them, the one that has been read for the longest
-is refused. So clients that send at once are served, beside any number of clients that send slowly.
+A body is read before its thread is known, and thus before `authorize` can be called. So this is what limits the memory
+that any client can use. If there are too many bodies, or too many bytes in total, the one that has been read for the
+longest time is refused. So clients that send quickly are served, no matter how many other clients send slowly.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 
 
 class Reading:
-    """One body while it is read."""
+    """One body that is being read."""
 
     def __init__(self, bodies: Bodies, timeout: asyncio.Timeout) -> None:
         self._bodies = bodies
@@ -36,28 +36,28 @@ class Reading:
             raise _too_many()
 
     def refuse(self) -> None:
-        """Ends the reading, at whatever it waits for."""
+        """Stops reading this body, wherever it waits."""
         self.is_refused = True
         self._timeout.reschedule(asyncio.get_running_loop().time())
 
 
 class Bodies:
-    """The bodies that are being read now."""
+    """The bodies that an app is reading."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self._readings: dict[Reading, None] = {}
-        """Those that have been read for the longest first."""
+        """The bodies in the order in which reading began."""
 
     @property
     def size(self) -> int:
-        """Bytes that were read of all of them."""
+        """How many bytes of all bodies were read."""
         return sum(reading.size for reading in self._readings)
 
     @asynccontextmanager
     async def reading(self, request: str) -> AsyncIterator[Reading]:
-        """A place for a body while it is read in the block. `request`: its method and path, for the log. Raises
-        `Refusal`: 408 if it takes too long, 503 if it is refused to make room for others."""
+        """Counts a body while it is read in the block. `request` is its method and path, for the log. Raises `Refusal`
+        with 408 if reading takes too long, and with 503 if the body is refused to make room for others."""
         reading: Reading | None = None
         try:
             async with asyncio.timeout(self.limits.body_timeout) as timeout:
@@ -77,7 +77,8 @@ class Bodies:
                 self._readings.pop(reading, None)
 
     def make_room(self) -> None:
-        """Refuses the oldest until the rest is within limits. A body alone is bounded by `Limits.body`, not here."""
+        """Refuses the oldest bodies until the others are within the limits. A single body is limited by `Limits.body`,
+        not here."""
         while len(self._readings) > 1 and (
             len(self._readings) > self.limits.bodies or self.size > self.limits.bodies_size
         ):

@@ -1,6 +1,6 @@
-"""A request's body as JSON, and as an input: how much of it is read, and the errors of an invalid one.
+"""Reads the body of a request as JSON and as an input, within limits, and describes the errors of an invalid body.
 
-Never here: what an input does. Error texts quote nothing that was sent, but the names of AG-UI's own fields.
+The texts of errors quote nothing that was sent, except the names of AG-UI's own fields.
 """
 
 from __future__ import annotations
@@ -24,20 +24,21 @@ from .bodies import Bodies
 _JSON = re.compile(r"application/(?:[\w.+-]+\+)?json\s*(?:;.*)?", re.IGNORECASE)
 _NAME = re.compile(r"[A-Za-z][\w-]{0,40}")
 INVALID_JSON = "invalid_json"
-"""The code of a body that is not JSON."""
+"""The error code for a body that is not JSON."""
 _MOST_NAMED = 3
 _DIGITS = 18
-"""Digits of a length that are looked at: no body is as long as the rest says."""
+"""How many digits of a Content-Length are read; a number with more digits is too large in any case."""
 _TOO_DEEP = "depth limit exceeded"
 """The message of `orjson` for JSON that is nested more deeply than it can read."""
 _EXPECTED = "Input should be "
-"""How pydantic begins what it says of a value's type, which is all it says then."""
+"""The beginning of pydantic's messages about the type of a value. They do not quote the value."""
 
 
 async def read(request: Request, bodies: Bodies) -> Any:
-    """What the body's JSON says; None for an empty body. Raises `Refusal`.
+    """Returns the JSON value of the body, or None for an empty body. Raises `Refusal`.
 
-    A body that says it is something else is refused: a page of another origin may send that without being asked.
+    A body with another content type is refused, because browsers let a page of another origin send some of those types
+    without a preflight request (https://developer.mozilla.org/en-US/docs/Web/HTTP/Guides/CORS#simple_requests).
     """
     kind = request.headers.get("content-type", "")
     if not _JSON.fullmatch(kind):
@@ -46,23 +47,24 @@ async def read(request: Request, bodies: Bodies) -> Any:
     raw = await _bytes(request, bodies)
     if not raw:
         return None
-    found = loaded(raw, bodies.limits)
-    await off_loop(check_depth, size_of(found), found, bodies.limits)
-    return found
+    value = parse_json(raw, bodies.limits)
+    await off_loop(check_depth, size_of(value), value, bodies.limits)
+    return value
 
 
-def check_depth(found: Any, limits: Limits) -> None:
+def check_depth(value: Any, limits: Limits) -> None:
     """Raises `Refusal` for JSON that is nested deeper than `Limits.depth`."""
-    if _is_deeper(found, limits.depth):
+    if _is_deeper(value, limits.depth):
         raise _invalid(f"The body's JSON is nested deeper than {limits.depth} levels.")
 
 
-def loaded(raw: bytes | bytearray | str, limits: Limits) -> Any:
-    """The value of a JSON text within `Limits.body` and `Limits.values`; its depth is not checked. Raises `Refusal`.
+def parse_json(raw: bytes | bytearray | str, limits: Limits) -> Any:
+    """Returns the value of a JSON text, within `Limits.body` and `Limits.values`. Does not check its depth. Raises
+    `Refusal`.
 
     `orjson` holds the GIL while it parses, in any thread: 4 MB of `[[],[],...]` stopped the event loop for 0.3 s. So
-    commas and opening brackets are counted first, which bounds the number of values. Those within texts count too,
-    since some texts are parsed as JSON later.
+    commas and opening brackets are counted first, which limits the number of values. Those inside strings count too,
+    because some strings are parsed as JSON later.
     """
     if len(raw) > limits.body:
         raise _too_large(limits.body)
@@ -75,47 +77,47 @@ def loaded(raw: bytes | bytearray | str, limits: Limits) -> Any:
     try:
         return orjson.loads(encoded)
     except orjson.JSONDecodeError as error:
-        message = f"The body is no JSON: {error.msg} (line {error.lineno}, column {error.colno})."
+        message = f"The body is not valid JSON: {error.msg} (line {error.lineno}, column {error.colno})."
         raise Refusal(HTTPStatus.BAD_REQUEST, INVALID_JSON, message) from None
 
 
-def input_of(found: Any, limits: Limits, agent: str, *, is_run: bool = True) -> RunAgentInput:
-    """The input that a body is, read as in `inputs.unknown`; raises `Refusal`, which names the field that is none, and
-    what it should be. `agent`: for the log. `is_run`: whether it is to be run."""
-    messages = found.get("messages") if isinstance(found, dict) else None
+def input_of(body: Any, limits: Limits, agent: str, *, is_run: bool = True) -> RunAgentInput:
+    """Returns the input in a body, read as in `inputs.unknown`. `agent` is for the log, and `is_run` says whether the
+    input is to be run. Raises `Refusal`, which names the invalid fields and says what was expected."""
+    messages = body.get("messages") if isinstance(body, dict) else None
     size = len(messages) if isinstance(messages, list) else 0
     if size > limits.messages:
         raise _invalid(f"messages: expected {limits.messages} at most, got {size}.")
     try:
-        given = read_input(found, agent, is_run=is_run)
+        run_input = read_input(body, agent, is_run=is_run)
     except ValidationError as error:
-        wrong = error.errors(include_url=False, include_context=True, include_input=False)
-        errors = [f"{_path(each)}: {_expected(each)}" for each in wrong[:_MOST_NAMED]]
-        if len(wrong) > _MOST_NAMED:
-            errors.append(f"and {len(wrong) - _MOST_NAMED} more")
+        details = error.errors(include_url=False, include_context=True, include_input=False)
+        errors = [f"{_path(detail)}: {_expectation(detail)}" for detail in details[:_MOST_NAMED]]
+        if len(details) > _MOST_NAMED:
+            errors.append(f"and {len(details) - _MOST_NAMED} more")
         raise _invalid("Expected an AG-UI RunAgentInput: " + "; ".join(errors) + ".") from None
-    if given.protocol_version == "":
+    if run_input.protocol_version == "":
         raise _invalid("protocolVersion: expected a version such as 1.0, or none.")
-    for field, text in json_texts(given):
+    for field, text in json_texts(run_input):
         if _is_text_deeper(text, limits.depth):
             raise _invalid(f"{field}: expected JSON that is nested at most {limits.depth} levels deep.")
-    return given
+    return run_input
 
 
-def text_of(found: Any, name: str) -> str | None:
-    """A field of a body that is a text, if it is there. Raises `Refusal`."""
-    if found is None:
+def text_of(body: Any, name: str) -> str | None:
+    """Returns a string field of a body, or None if it is missing. Raises `Refusal`."""
+    if body is None:
         return None
-    if not isinstance(found, dict):
+    if not isinstance(body, dict):
         raise _invalid("Expected a JSON object.")
-    value = found.get(name)
+    value = body.get(name)
     if value is not None and not isinstance(value, str):
         raise _invalid(f"{name}: expected a text.")
     return value
 
 
 async def _bytes(request: Request, bodies: Bodies) -> bytearray:
-    """The body; what its headers say of its length is believed only where that is too much."""
+    """Reads the body. The Content-Length is used only to refuse a body that is too large before reading it."""
     most = bodies.limits.body
     length = request.headers.get("content-length", "")
     if length.isdecimal() and int(length[:_DIGITS]) > most:
@@ -134,9 +136,9 @@ def _too_large(most: int) -> Refusal:
     return Refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large", f"The body is larger than {most} bytes.")
 
 
-def _is_deeper(found: Any, most: int) -> bool:
+def _is_deeper(value: Any, most: int) -> bool:
     """Whether JSON is nested deeper than `most` levels."""
-    level = [found] if isinstance(found, dict | list) else []
+    level = [value] if isinstance(value, dict | list) else []
     depth = 0
     while level:
         depth += 1
@@ -152,8 +154,8 @@ def _is_deeper(found: Any, most: int) -> bool:
 
 
 def _is_text_deeper(text: str, most: int) -> bool:
-    """Whether a text, if it is JSON, is nested deeper than `most` levels: `orjson` writes fewer levels than it reads,
-    so the value of such a text could not be stored with the thread."""
+    """Whether a text is JSON that is nested deeper than `most` levels. `orjson` writes fewer levels than it reads, so
+    the value of such a text could not be stored with the thread."""
     if text.count("[") + text.count("{") <= most:
         return False
     try:
@@ -166,18 +168,18 @@ def _invalid(message: str) -> Refusal:
     return Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_input", message)
 
 
-def _path(wrong: Any) -> str:
-    """Where the field is: `messages.0.content`; what the client itself named is left out."""
-    parts = [str(part) if isinstance(part, int) or _NAME.fullmatch(part) else "..." for part in wrong["loc"]]
+def _path(detail: Any) -> str:
+    """Returns the path of a field, such as `messages.0.content`, without names that the client has made up."""
+    parts = [str(part) if isinstance(part, int) or _NAME.fullmatch(part) else "..." for part in detail["loc"]]
     return ".".join(parts) or "the body"
 
 
-def _expected(wrong: Any) -> str:
-    if wrong["type"] == "missing":
+def _expectation(detail: Any) -> str:
+    if detail["type"] == "missing":
         return "is missing"
-    if wrong["type"] == "union_tag_invalid":
-        return f"expected one of {wrong.get('ctx', {}).get('expected_tags')}"
-    if wrong["type"] in ("model_type", "model_attributes_type", "dict_type"):
+    if detail["type"] == "union_tag_invalid":
+        return f"expected one of {detail.get('ctx', {}).get('expected_tags')}"
+    if detail["type"] in ("model_type", "model_attributes_type", "dict_type"):
         return "expected an object"
-    message = wrong["msg"]
+    message = detail["msg"]
     return f"expected {message.removeprefix(_EXPECTED)}" if message.startswith(_EXPECTED) else "is not as expected"

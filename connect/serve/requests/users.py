@@ -1,9 +1,10 @@
-"""Who makes a request, and what this user may do: the hooks `authenticate` and `authorize` of an app, and its token.
+"""Determines who makes a request, and what this user may do, with the hooks `authenticate` and `authorize` of an app,
+and its token.
 
-The order, for every request: `authenticate` sees the headers, before the body is read; then the action, the agent and
-the thread are known; then `authorize` decides, before anything of the thread is read. Without `authorize`, whoever
-knows a thread's id may read and run it, and lists, changes and deletions need the token. No hook is called for
-`/health` and `/ready`.
+For every request, `authenticate` is called with the headers, before the body is read. Then the action, the agent and
+the thread are determined. Then `authorize` decides, before anything of the thread is read. Without `authorize`, whoever
+knows the id of a thread may read and run it, and listing, changing and deleting threads requires the token. No hook is
+called for `/health` and `/ready`.
 """
 
 from __future__ import annotations
@@ -23,40 +24,42 @@ from ..errors import CLOSE, Refusal
 from .token import HEADER, Token
 
 Action = Literal["read", "run", "stop", "list", "update", "delete"]
-"""What a request does. `read`: connects to a thread, watches it, or reads it. `run`: sends an input; the answer streams
-the thread's run. `stop`: stops a run. `list`: requests the agents (`/info`), or an agent's threads; no thread is named
-then. `update`: renames or archives a thread. `delete`: deletes it."""
+"""What a request does. `read`: connects to a thread, watches it, or reads it. `run`: sends an input, and is answered
+with the thread's run. `stop`: stops a run. `list`: requests the agents (`/info`) or an agent's threads, without naming
+a thread.
+`update`: renames or archives a thread. `delete`: deletes it."""
 
 Authenticate = Callable[[Request], Any | Awaitable[Any]]
-"""The user of a request, from its headers. None, False and a Starlette user who is not authenticated
-(`UnauthenticatedUser`) are answered with 401; anything else is kept as `request.state.user`, where `authorize` and
-`Agent.intake` find it. It is called before the body is read, must not read it, and must not block
+"""Returns the user of a request, given its headers. None, False, and a Starlette user who is not authenticated
+(`UnauthenticatedUser`) are answered with 401. Any other value is stored as `request.state.user`, where `authorize` and
+`Agent.intake` find it. The function is called before the body is read. It must not read the body, and must not block
 the event loop."""
 
 Permission = bool | Mapping[str, Any] | Grant
-"""What `authorize` returns."""
+"""The result of `authorize`."""
 
 Authorize = Callable[[Any, Action, str, str | None], Permission | Awaitable[Permission]]
-"""Whether a user may do something: `authorize(user, action, agent, thread_id)`, also asynchronous. `user` is what
-`authenticate` (or a dependency of FastAPI) left in `request.state.user`, or else the `request.user` of Starlette's
-`AuthenticationMiddleware`, if it is authenticated; None without one. True allows it. A mapping allows it only for
-threads with these metadata, and is stamped on the threads that the user creates: see `access`. Anything else is 403; or
-raise Starlette's `HTTPException`. It must not block the event loop."""
+"""Decides whether a user may do something: `authorize(user, action, agent, thread_id)`. It may be async, and must not
+block the event loop. `user` is what `authenticate` (or a FastAPI dependency) has stored in `request.state.user`, or
+else the `request.user` of Starlette's `AuthenticationMiddleware` if it is authenticated, or else None. True allows the
+request. A mapping allows it only for threads with this metadata, and is stamped on the threads that the user creates;
+see `access`. Any other value is answered with 403. The function may also raise Starlette's `HTTPException`."""
 
 _NO_TOKEN: Final = (
-    "Threads are listed, changed and deleted with the app's token alone, and this app has none. Give it one, "
-    "agui_app(..., token=...) or AGUI_TOKEN in its environment; or say who may do what, agui_app(..., authorize=...)."
+    "Listing, changing and deleting threads requires the app's token, but this app has none. Give it a token with "
+    "agui_app(..., token=...) or AGUI_TOKEN in its environment, or decide who may do what with "
+    "agui_app(..., authorize=...)."
 )
 _TOKEN_EXPECTED: Final = (
-    "Threads are listed, changed and deleted with the app's token alone. Expected the header Authorization: Bearer "
-    "TOKEN, with the token that the server was given (token=, --token or AGUI_TOKEN), or that it printed at its start."
+    "Listing, changing and deleting threads requires the app's token. Expected the header Authorization: Bearer TOKEN, "
+    "with the token that the server was given (token=, --token or AGUI_TOKEN) or has printed at its start."
 )
 
 _log = logging.getLogger(__name__)
 
 
 class Caller:
-    """Who makes a request, once `Users.authenticate` has let it in: `user`, with its `identity` (see `access`)."""
+    """Who makes a request, after `Users.authenticate` has accepted it: `user`, with its `identity` (see `access`)."""
 
     def __init__(self, request: Request) -> None:
         self.request = request
@@ -66,7 +69,7 @@ class Caller:
 
 
 class Users:
-    """The hooks of one app, and its token, which decides where there is no `authorize`."""
+    """The hooks of one app, and its token, which decides if there is no `authorize`."""
 
     def __init__(
         self, authenticate: Authenticate | None, authorize: Authorize | None, token: Token | None = None
@@ -75,10 +78,10 @@ class Users:
         self._authorize = authorize
         self._token = token
         self.are_known = authenticate is not None or authorize is not None
-        """Whether the app distinguishes users. Error messages name its agents only where it does not."""
+        """Whether the app distinguishes users. If it does, error messages do not name its agents."""
 
     async def authenticate(self, request: Request) -> None:
-        """Keeps the user as `request.state.user`; raises `Refusal` (401) if there is none."""
+        """Stores the user as `request.state.user`. Raises `Refusal` (401) if there is none."""
         if self._authenticate is None:
             return
         user = self._authenticate(request)
@@ -92,7 +95,8 @@ class Users:
         request.state.user = user
 
     async def authorize(self, caller: Caller, action: Action, agent: str, thread_id: str | None) -> Grant:
-        """The filter for the threads with which the user may do this; raises `Refusal` (403) if with none."""
+        """Returns the filter for the threads with which the user may do this. Raises `Refusal` (403) if the user may
+        not do it at all."""
         if self._authorize is None:
             if action in ("update", "delete"):
                 self.check_token(caller)
@@ -116,12 +120,14 @@ class Users:
         raise forbidden()
 
     def may_manage(self, caller: Caller) -> bool:
-        """Whether a caller may list, change and delete threads, as far as that is known before `authorize`."""
+        """Whether a caller may list, change and delete threads, as far as this is known before `authorize` is
+        called."""
         return self._authorize is not None or self._has_token(caller.request)
 
     def check_token(self, caller: Caller) -> None:
-        """Raises `Refusal` (403) for a request without the app's token, where no `authorize` says who may see which
-        thread: whoever knows a thread's id may use it, and only the token lets a client list, change and delete."""
+        """Raises `Refusal` (403) for a request without the app's token if there is no `authorize`. In that case,
+        whoever knows the id of a thread may use it, but only the token lets a client list, change and delete
+        threads."""
         if self.may_manage(caller):
             return
         if self._token is None:
@@ -129,7 +135,8 @@ class Users:
         raise Refusal(HTTPStatus.FORBIDDEN, "token_expected", _TOKEN_EXPECTED)
 
     def headers_of(self, caller: Caller) -> Sequence[tuple[bytes, bytes]]:
-        """The headers of a request that may be sent on: without the app's token, which is for this app alone."""
+        """Returns the headers of a request that may be forwarded: without the app's token, which is only for this
+        app."""
         headers = caller.request.headers.raw
         if not self._has_token(caller.request):
             return headers
@@ -140,8 +147,8 @@ class Users:
 
 
 def user_of(request: Request) -> Any:
-    """The user that `authenticate`, a dependency of FastAPI or Starlette's `AuthenticationMiddleware` found; None
-    without one."""
+    """Returns the user that `authenticate`, a FastAPI dependency or Starlette's `AuthenticationMiddleware` has
+    determined, or None."""
     user = getattr(request.state, "user", None)
     if user is None:
         user = request.scope.get("user")
@@ -150,5 +157,5 @@ def user_of(request: Request) -> Any:
 
 
 def forbidden() -> Refusal:
-    """The refusal of what a user may not do."""
+    """Returns the refusal of what a user may not do."""
     return Refusal(HTTPStatus.FORBIDDEN, "forbidden", "You may not do this with this agent and thread.")

@@ -1,4 +1,4 @@
-"""One thread over a WebSocket: what a client sends (`commands`), and how it is carried out (`sockets`)."""
+"""Serves a thread over a WebSocket: `commands` parses what a client sends, and `sockets` carries it out."""
 
 from .sockets import WebSockets
 

@@ -1,9 +1,9 @@
-"""What a client sends over a WebSocket, each a JSON object, as an operation on the socket's thread. Pure.
+"""Parses what a client sends over a WebSocket. Each JSON object is an operation on the socket's thread. Pure.
 
-{"do": "run", "input": {...}}        a RunAgentInput; an answer to an interrupt too. The run's events follow
-{"do": "connect", "input"?: {...}}   the thread, and what runs on it, to its end; `input`: what the client has
-{"do": "watch"}                      the thread, and every run of it from then on
-{"do": "stop", "runId"?: ...}        stops a run, or the active one
+{"do": "run", "input": {...}}        a RunAgentInput, or an answer to an interrupt; the run's events follow {"do":
+"connect", "input"?: {...}}   the thread, and its active run until that ends; `input` is what the client has {"do":
+"watch"}                      the thread, and every run that starts on it later {"do": "stop", "runId"?: ...}
+stops this run, or the active one
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from ..errors import Refusal
 from ..limits import Limits
 from ..operations import Connect, Operation, Run, Stop, Watch
 from ..protocol import invalid
-from ..requests.body import INVALID_JSON, check_depth, input_of, loaded, text_of
+from ..requests.body import INVALID_JSON, check_depth, input_of, parse_json, text_of
 
 _NOTHING: Final = {"runId": "connect", "messages": [], "state": {}, "tools": [], "context": [], "forwardedProps": {}}
-"""The input of a client that connects without one."""
+"""The input of a client that connects without sending one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What was sent. `agent`, `thread_id`: those of the socket."""
+    """What a client has sent. `agent` and `thread_id` are those of the socket."""
 
     verb: str
     content: Mapping[str, Any]
@@ -35,16 +35,16 @@ class Command:
 
     @property
     def streams(self) -> bool:
-        """Whether it is answered by a stream."""
+        """Whether the command is answered with a stream."""
         return self.verb != "stop"
 
 
 def command_of(text: str, agent: str, thread_id: str, limits: Limits) -> Command:
-    """The command that a text is. Raises `Refusal`."""
+    """Returns the command in a text. Raises `Refusal`."""
     try:
-        found = loaded(text, limits)
-        if found["do"] in _OPERATIONS:
-            return Command(found["do"], found, agent, thread_id, limits)
+        content = parse_json(text, limits)
+        if content["do"] in _OPERATIONS:
+            return Command(content["do"], content, agent, thread_id, limits)
     except Refusal as refusal:
         if refusal.code != INVALID_JSON:
             raise
@@ -54,7 +54,7 @@ def command_of(text: str, agent: str, thread_id: str, limits: Limits) -> Command
 
 
 def operation_of(command: Command) -> Operation:
-    """The operation that a command asks for. Raises `Refusal`."""
+    """Returns the operation that a command asks for. Raises `Refusal`."""
     return _OPERATIONS[command.verb](command)
 
 
@@ -63,10 +63,10 @@ def _run(command: Command) -> Run:
 
 
 def _connect(command: Command) -> Connect:
-    given = input_of(_input(command), command.limits, command.agent, is_run=False)
-    version = given.protocol_version
-    view = ClientView(given.messages, given.state, version)
-    return Connect(agent=command.agent, thread_id=given.thread_id, view=view, version=version)
+    run_input = input_of(_input(command), command.limits, command.agent, is_run=False)
+    version = run_input.protocol_version
+    view = ClientView(run_input.messages, run_input.state, version)
+    return Connect(agent=command.agent, thread_id=run_input.thread_id, view=view, version=version)
 
 
 def _watch(command: Command) -> Watch:
@@ -79,13 +79,13 @@ def _stop(command: Command) -> Stop:
 
 
 def _input(command: Command) -> dict[str, Any]:
-    """The input that was sent, for the socket's thread."""
-    sent = command.content.get("input")
-    found = {**(sent if isinstance(sent, dict) else {}), "threadId": command.thread_id}
-    if command.verb == "connect" and sent is None:
-        found = {**_NOTHING, **found}
-    check_depth(found, command.limits)
-    return found
+    """Returns the input in a command, with the id of the socket's thread."""
+    data = command.content.get("input")
+    body = {**(data if isinstance(data, dict) else {}), "threadId": command.thread_id}
+    if command.verb == "connect" and data is None:
+        body = {**_NOTHING, **body}
+    check_depth(body, command.limits)
+    return body
 
 
 _OPERATIONS: Final[Mapping[str, Callable[[Command], Operation]]] = {
@@ -94,4 +94,4 @@ _OPERATIONS: Final[Mapping[str, Callable[[Command], Operation]]] = {
     "watch": _watch,
     "stop": _stop,
 }
-"""By the verb, in the order in which a refusal names them."""
+"""Operations by verb, in the order in which a refusal lists the verbs."""

@@ -1,7 +1,7 @@
-"""One thread over a WebSocket: `GET /{agent}/ws?thread=ID`. A client that can read no event streams, or wants one
-connection for a whole chat, runs, connects, watches and stops here; `commands` says what it sends.
+"""Serves a thread over a WebSocket: `GET /{agent}/ws?thread=ID`. It is for clients that can't read event streams, or
+want to use one connection for a whole chat. They can run, connect, watch and stop; `commands` defines what they send.
 
-What it gets, each a JSON object: events, which have a `type`; and replies, which have `do` and `status`:
+The client receives JSON objects: events, which have a `type`, and replies, which have `do` and `status`:
 
     {"do": "run", "status": 200}                                  the stream has ended
     {"do": "stop", "status": 200, "stopped": true}
@@ -9,13 +9,13 @@ What it gets, each a JSON object: events, which have a `type`; and replies, whic
 
 Rules:
 
-1. Each command is an operation of the service, as a request over HTTP is, by a user with the headers of the handshake:
-   with the same authentication, limits, refusals and log lines.
-2. A socket has one stream. A new one takes the place of the one before, as if the reader of that one had left.
-3. Commands are carried out in order, each when the one before is answered. A run, a connection or a watch only has to
-   begin. While as many as `_MOST_WAITING` wait, no more are read, which slows down the client.
-4. A client that reads nothing for `send_timeout` seconds, though something waits for it, is dropped.
-5. A page of another origin may open a socket only if the app's `origins` name it: browsers let any page try.
+1. Each command is an operation of the service, like a request over HTTP, by a user with the headers of the handshake.
+   It has the same authentication, limits, refusals and log lines.
+2. A socket has one stream. A new stream replaces the one before, as if its reader had disconnected.
+3. Commands are carried out in order, each after the one before is answered. A run, a connection or a watch only has to
+   start. While `_MOST_WAITING` commands wait, no more are read, which slows down the client.
+4. A client that reads nothing for `send_timeout` seconds while something waits to be sent is disconnected.
+5. A page of another origin may open a socket only if the app's `origins` contain it, because browsers let any page try.
 6. An open socket counts as a reader, in addition to its stream.
 """
 
@@ -50,32 +50,33 @@ from ..streams.transmission import Stream, transmit
 from .commands import Command, command_of, operation_of
 
 _RESTARTS: Final = 1012
-"""The code with which a socket is closed when the server ends."""
+"""The close code when the server ends: "Service Restart"
+(https://www.iana.org/assignments/websocket/websocket.xhtml)."""
 _MOST_WAITING: Final = 16
-"""Commands of a client that may wait to be carried out. While there are so many, no more are read."""
+"""How many commands of a client may wait to be carried out."""
 _CLOSE_WITHIN: Final = 1.0
-"""Seconds in which a client has to take the end of its socket."""
+"""How many seconds a client may take to read the end of its socket."""
 
 _log = logging.getLogger(__name__)
 
 
 class WebSockets:
-    """The sockets of one app. `origins`: those of the pages that may open one, beside the app's own."""
+    """The sockets of one app. `origins` are those of the pages that may open one, in addition to the app's own."""
 
     def __init__(self, service: Service, origins: Sequence[str]) -> None:
         self._service = service
         self._origins = frozenset(origins)
 
     def routes(self) -> list[WebSocketRoute]:
-        """The route of all agents."""
+        """Returns the route for all agents."""
         return [WebSocketRoute("/{agent}/ws", self)]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Opens a socket, and serves it to its end. This is an ASGI app, and not a function of a `WebSocket`, since
-        `Connection` looks at the server's own `receive`."""
+        """Opens a socket, and serves it to its end. This is an ASGI app and not a function that takes a `WebSocket`,
+        because `Connection` needs the server's own `receive`."""
         websocket = WebSocket(scope, receive, send)
         service, request = self._service, as_request(scope)
-        with ExitStack() as taken:
+        with ExitStack() as places:
             try:
                 self._check_origin(websocket)
                 service.check_lifespan()
@@ -86,7 +87,7 @@ class WebSockets:
                 thread_id = websocket.query_params.get("thread")
                 if not thread_id:
                     raise Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_input", "Expected ?thread= and its id.")
-                taken.enter_context(service.capacity.reader(Caller(request).identity))
+                places.enter_context(service.capacity.reader(Caller(request).identity))
             except Exception as error:
                 refusal_for = answered_here if HANDSHAKE in websocket.scope else refusal_to
                 await deny(websocket, response_to(refusal_for(error, request, service.closing)))
@@ -94,7 +95,7 @@ class WebSockets:
             await _Socket(websocket, service, thread_id, Connection(receive)).serve()
 
     def _check_origin(self, websocket: WebSocket) -> None:
-        """Raises `Refusal` for a page of an origin that is neither the app's own nor allowed."""
+        """Raises `Refusal` for a page whose origin is neither the app's own nor allowed."""
         origin = websocket.headers.get("origin")
         if origin is None or "*" in self._origins or origin in self._origins:
             return
@@ -114,13 +115,13 @@ class _Socket:
         self._send_timeout = service.limits.send_timeout
         self._connection = connection
         self._texts: asyncio.Queue[str | None] = asyncio.Queue(_MOST_WAITING)
-        """What waits to be carried out; None: the client has left."""
+        """Commands that wait to be carried out, as texts; None after the client has disconnected."""
         self._has_left = False
         self._stream: _Reader | None = None
         self._sending = asyncio.Lock()
 
     async def serve(self) -> None:
-        """Carries out what the client sends, until it leaves or the server ends."""
+        """Carries out what the client sends, until the client disconnects or the server ends."""
         closing = self._service.closing
         stalls = Stalls(self._connection, self._send_timeout, self._drop)
         try:
@@ -137,7 +138,7 @@ class _Socket:
         except StreamInterrupted:
             await self._close()
         except asyncio.CancelledError:
-            if not closing.has_begun:  # else the server would log its own cancellation as an error
+            if not closing.has_begun:  # otherwise the server would log its own cancellation as an error
                 raise
             await self._close()
         finally:
@@ -151,11 +152,11 @@ class _Socket:
 
     def _drop(self) -> None:
         label = log_context(self._agent, self._thread_id)
-        _log.warning("A socket did not take what it was sent within %g seconds (%s).", self._send_timeout, label)
+        _log.warning("A socket did not read what it was sent within %g seconds (%s).", self._send_timeout, label)
         self._connection.drop()
 
     async def _carry_out_all(self, tasks: asyncio.TaskGroup) -> None:
-        """Carries out one command after the other. What streams is sent meanwhile."""
+        """Carries out the commands one after the other. Streams are sent at the same time."""
         while (text := await self._texts.get()) is not None:
             try:
                 command = command_of(text, self._agent, self._thread_id, self._service.limits)
@@ -163,7 +164,7 @@ class _Socket:
                 await self._refuse(None, refusal)
             else:
                 await self._take(command, tasks)
-            await asyncio.sleep(0)  # lets others run: there may be thousands that never wait
+            await asyncio.sleep(0)  # lets other tasks run, since thousands of commands may never wait
 
     async def _take(self, command: Command, tasks: asyncio.TaskGroup) -> None:
         reader = _Reader(self._send)
@@ -179,11 +180,11 @@ class _Socket:
         tasks.create_task(self._carry_out(command, reader))
 
     async def _carry_out(self, command: Command, reader: _Reader) -> None:
-        """Carries out a command, and answers it."""
+        """Carries out a command and answers it."""
         content: dict[str, Any] = {}
         status: int = HTTPStatus.OK
         try:
-            result = await self._performed(command)
+            result = await self._perform(command)
             if isinstance(result, Stream):
                 await transmit(result, JsonLines(result.version), reader, self._service.closing)
             elif not isinstance(result, Refusal):
@@ -192,15 +193,15 @@ class _Socket:
         finally:
             reader.is_done.set()
         task = asyncio.current_task()
-        if reader.has_left.is_set() or (task is not None and task.cancelling()):  # the server ends
+        if reader.has_left.is_set() or (task is not None and task.cancelling()):  # the latter when the server ends
             return
         if isinstance(result, Refusal):
             await self._refuse(command.verb, result)
         else:
             await self._reply(command.verb, status, content)
 
-    async def _performed(self, command: Command) -> Result | Refusal:
-        """What a command gives, by the user of the handshake."""
+    async def _perform(self, command: Command) -> Result | Refusal:
+        """Returns the result of a command, carried out for the user of the handshake."""
         service, scope = self._service, self._websocket.scope
         request: Request = as_request({**scope, "state": dict(scope.get("state") or {})})
         try:
@@ -214,12 +215,12 @@ class _Socket:
     async def _refuse(self, verb: str | None, refusal: Refusal) -> None:
         await self._reply(verb, refusal.status, {"error": refusal.code, "message": refusal.message})
 
-    async def _reply(self, verb: str | None, status: int, what: dict[str, Any]) -> None:
-        await self._send(orjson.dumps({"do": verb, "status": status, **what}))
+    async def _reply(self, verb: str | None, status: int, content: dict[str, Any]) -> None:
+        await self._send(orjson.dumps({"do": verb, "status": status, **content}))
 
     async def _send(self, line: bytes) -> None:
-        """Sends one object, unless the client has left. If the connection can't be looked at, the client has
-        `send_timeout` seconds for each object."""
+        """Sends one object, unless the client has disconnected. If the state of the connection is not known, the client
+        may take `send_timeout` seconds for each object."""
         async with self._sending:
             if self._websocket.application_state is WebSocketState.CONNECTED:
                 with suppress(WebSocketDisconnect):
@@ -228,14 +229,14 @@ class _Socket:
 
 
 class _Reader:
-    """The reader of the answer to one command: the sink of its stream, whose lines are sent one by one."""
+    """Reads the answer to one command: it is the sink of the command's stream, whose lines are sent one by one."""
 
     def __init__(self, send_line: Callable[[bytes], Awaitable[None]]) -> None:
         self._send_line = send_line
         self.has_left = asyncio.Event()
-        """Set when the client reads no more of it."""
+        """Set when the client no longer reads the answer."""
         self.is_done = asyncio.Event()
-        """Set when the command is carried out."""
+        """Set when the command has been carried out."""
         self.is_sending = self.is_over = False
         self.failure: Exception | None = None
 
@@ -258,9 +259,9 @@ class _Reader:
         await self.has_left.wait()
 
     async def drop(self) -> None:
-        """See `Sink`. The socket drops its connection itself."""
+        """See `Sink`. The socket itself drops the connection."""
 
     @asynccontextmanager
     async def watched(self, at_failure: Callable[[], None]) -> AsyncIterator[None]:
-        """See `Sink`. The socket watches its connection itself."""
+        """See `Sink`. The socket itself watches the connection."""
         yield

@@ -194,7 +194,7 @@ async def test_a_graph_that_no_app_serves_has_runs_of_its_own() -> None:
 async def test_closed_runs_start_nothing() -> None:
     async with Runs() as runs:
         pass
-    with pytest.raises(RunsClosedError, match=r"nothing is started in them after aclose\(\)"):
+    with pytest.raises(RunsClosedError, match=r"nothing can be started after aclose\(\)"):
         await runs.start(quick(), HELLO, on("t"))
     app = agui_app({"chat": quick(InMemorySaver())}, runs=runs)
     async with served(app) as server, server.client() as client:

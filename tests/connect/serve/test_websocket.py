@@ -327,7 +327,7 @@ async def test_a_socket_that_is_not_read_collects_nothing_and_is_dropped(caplog:
                 while app.state.service.capacity.readers:  # noqa: ASYNC110
                     await asyncio.sleep(0)
     (line,) = [each.getMessage() for each in caplog.records if ".websocket." in each.name]
-    assert line == "A socket did not take what it was sent within 0.5 seconds (agent 'chat', thread 't')."
+    assert line == "A socket did not read what it was sent within 0.5 seconds (agent 'chat', thread 't')."
     assert not [each for each in caplog.records if each.levelname == "ERROR"]
 
 

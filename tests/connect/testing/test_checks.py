@@ -46,7 +46,7 @@ def delta(path: str, op: str = "add") -> Event:
 
 REFUSED: dict[str, tuple[Sequence[Event], int, str]] = {
     "no run": ([STATE], 0, "no run has started"),
-    "no event": ([START, {"type": "HELLO"}], 1, "no event of the protocol"),
+    "no event": ([START, {"type": "HELLO"}], 1, "not an event of the protocol"),
     "no end": ([START, *text("Hi.")], 3, "the run has not ended"),
     "another run's end": ([START, {**END, "runId": "other"}], 1, "the run that started is r"),
     "an open message": ([START, *text("Hi.")[:2], END], 3, "still open: ['m']"),
@@ -57,7 +57,7 @@ REFUSED: dict[str, tuple[Sequence[Event], int, str]] = {
         "two interrupts have the same id",
     ),
     "a delta that does not apply": ([START, STATE, delta("/b/c"), END], 2, "cannot be applied"),
-    "a delta that a client refuses": ([START, STATE, delta("/__proto__"), END], 2, "to jsonpatch"),
+    "a delta that a client refuses": ([START, STATE, delta("/__proto__"), END], 2, "jsonpatch gives"),
     "a second START": ([START, *text("Hi."), *text(" More."), END], 4, "a second START of m"),
     "a result before its call": ([START, RESULT, *CALL, END], 2, "a result of c came before its call"),
     "a message that vanishes": ([START, *text("Hi."), snapshot(), END], 4, "the message m vanishes"),
@@ -130,7 +130,11 @@ def test_a_stream_ends_as_its_thread() -> None:
     [
         (STREAM, {"messages": [*STORED, AIMessage("Bye.", id="n")], "a": 1}, "the client has no message n"),
         (STREAM, {"messages": STORED[:1], "a": 1}, "a message that the thread does not have"),
-        (STREAM, {"messages": [STORED[0], AIMessage("Ho.", id="m"), STORED[2]], "a": 1}, "of the message m the client"),
+        (
+            STREAM,
+            {"messages": [STORED[0], AIMessage("Ho.", id="m"), STORED[2]], "a": 1},
+            "the message m of the client is",
+        ),
         (STREAM, {"messages": [STORED[1], STORED[2], STORED[0]], "a": 1}, "the order of the client is ['u', 'm'"),
         (STREAM, {"messages": STORED, "a": 2}, "the client has the state {'a': 1}, and the thread {'a': 2}"),
         ([START, FAILED], {"messages": []}, "the run did not end well: {'type': 'RUN_ERROR', 'message': 'No.'}"),

@@ -16,7 +16,13 @@ from tests.support.clients.agui_client import AguiClient
 Event = dict[str, Any]
 
 RUN = {"threadId": "t", "runId": "r"}
-STRICTER = ("still open", "the run that started", "two interrupts", "no such activity", "a chunk has no place")
+STRICTER = (
+    "still open",
+    "the run that started",
+    "two interrupts",
+    "the activity does not exist",
+    "chunks can't be mixed",
+)
 """How the mistakes begin that the client does not look for."""
 
 

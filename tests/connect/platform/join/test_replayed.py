@@ -206,7 +206,7 @@ def test_an_event_whose_id_is_its_own_is_new_once(form: str) -> None:
 def test_an_event_whose_id_is_its_own_is_new_once_however_long_the_wait() -> None:
     cursor = ReplayFilter()
     taken(cursor, events("a"))
-    cursor.take(event(300, "b", ordinal=1), waited=0.3, now=(START + 310) / 1000)
+    cursor.take(event(300, "b", ordinal=1), waited=0.3, time=(START + 310) / 1000)
     assert cursor.take(event(300, "b", ordinal=1)) == []
 
 

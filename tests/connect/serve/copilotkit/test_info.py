@@ -10,7 +10,7 @@ from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from langgraph_agui.connect.serve import Agent, agui_app
-from langgraph_agui.connect.serve.copilotkit.info import capabilities, described
+from langgraph_agui.connect.serve.copilotkit.info import capabilities, describe
 from langgraph_agui.connect.testing import ScriptedChatModel
 from langgraph_agui.translator import Options
 from langgraph_sdk import get_client
@@ -114,9 +114,9 @@ def test_an_owners_own_take_the_place_of_what_is_seen() -> None:
 
 
 def test_an_agent_is_described_by_its_owner() -> None:
-    told = described("chat", Agent(source=agent(), name="Chat", description="Talks."))
+    told = describe("chat", Agent(source=agent(), name="Chat", description="Talks."))
     assert (told["name"], told["description"]) == ("Chat", "Talks.")
-    assert described("chat", Agent(source=agent()))["name"] == "chat"
+    assert describe("chat", Agent(source=agent()))["name"] == "chat"
 
 
 @pytest.mark.parametrize("store", [InMemoryStore(), None])

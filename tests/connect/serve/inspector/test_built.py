@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from langgraph_agui.connect.serve.inspector import built
+from langgraph_agui.connect.serve.inspector import built_files
 
 ROOT = Path(__file__).parents[4]
 SOURCE = ROOT / "clients/inspector"
@@ -19,7 +19,7 @@ def in_node(*command: str) -> None:
 def test_the_shipped_files_are_the_build_of_the_source(tmp_path: Path) -> None:
     in_node("build.mjs", str(tmp_path / "built"))
     made = {path.name: path.read_bytes() for path in (tmp_path / "built").iterdir()}
-    shipped = {name: file.content for name, file in built().items()}
+    shipped = {name: file.content for name, file in built_files().items()}
     assert made.keys() == shipped.keys(), "run: npm run build, in clients/inspector"
     assert made == shipped
     assert sum(map(len, shipped.values())) < MOST

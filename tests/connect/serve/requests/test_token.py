@@ -10,7 +10,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from langgraph_agui.connect import Platform
 from langgraph_agui.connect.serve import Agent, agui_app
-from langgraph_agui.connect.serve.inspector import built
+from langgraph_agui.connect.serve.inspector import built_files
 from langgraph_sdk import get_client
 
 from fixtures.gated import GATED
@@ -179,7 +179,7 @@ async def test_the_token_is_in_no_answer_no_file_and_no_log(caplog: pytest.LogCa
     for answer in answers:
         assert TOKEN not in answer.text + str(answer.headers)
         assert "set-cookie" not in answer.headers
-    assert not [name for name, file in built().items() if TOKEN.encode() in file.content]
+    assert not [name for name, file in built_files().items() if TOKEN.encode() in file.content]
 
 
 async def test_the_token_is_not_sent_on_to_a_platform() -> None:
