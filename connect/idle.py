@@ -40,7 +40,7 @@ async def with_unused_messages(batches: Batches, ids: Sequence[str]) -> Relayed:
     """The batches of a run, with `messages_unused` behind its start, for the client that sent the messages."""
     async with aclosing(batches):
         async for batch in batches:
-            start = next((at for at, each in enumerate(batch) if each.event["type"] == "RUN_STARTED"), None)
+            start = next((at for at, encoded in enumerate(batch) if encoded.event["type"] == "RUN_STARTED"), None)
             if start is not None:
                 notice = EncodedEvent(agui.custom(MESSAGES_UNUSED, {"messageIds": list(ids)}))
                 yield [*batch[: start + 1], notice, *batch[start + 1 :]]
@@ -49,15 +49,15 @@ async def with_unused_messages(batches: Batches, ids: Sequence[str]) -> Relayed:
         yield batches
 
 
-def end_events(run: Translator, ended: RunOutcome, options: Options) -> list[Event]:
+def end_events(run: Translator, outcome: RunOutcome, options: Options) -> list[Event]:
     """The events that end a run which was followed: what its stream did not show of the thread, and the end; `options`:
     the run's."""
-    if ended.is_undone:
-        return _rolled_back_events(run, ended, options)
-    events = subgraph_events(run, ended.waiting)
-    if ended.values is not None and not isinstance(ended.ending, Finished):
-        events += run.apply_checkpoint(ended.values)
-    return events + run.finish(_ending(ended))
+    if outcome.is_undone:
+        return _rolled_back_events(run, outcome, options)
+    events = subgraph_events(run, outcome.waiting)
+    if outcome.values is not None and not isinstance(outcome.ending, Finished):
+        events += run.apply_checkpoint(outcome.values)
+    return events + run.finish(_ending(outcome))
 
 
 def subgraph_events(run: Translator, waiting: Iterable[Subgraph]) -> list[Event]:
@@ -71,22 +71,22 @@ def subgraph_events(run: Translator, waiting: Iterable[Subgraph]) -> list[Event]
     ]
 
 
-def _ending(ended: RunOutcome) -> Ending:
+def _ending(outcome: RunOutcome) -> Ending:
     """The ending for a translator."""
-    if not isinstance(ended.ending, Finished):
-        return ended.ending
-    at_breakpoint = ended.stopped or ended.ending.at_breakpoint
-    return replace(ended.ending, at_breakpoint=at_breakpoint, waiting_messages=ended.waiting_messages)
+    if not isinstance(outcome.ending, Finished):
+        return outcome.ending
+    at_breakpoint = outcome.stopped or outcome.ending.at_breakpoint
+    return replace(outcome.ending, at_breakpoint=at_breakpoint, waiting_messages=outcome.waiting_messages)
 
 
-def _rolled_back_events(run: Translator, ended: RunOutcome, options: Options) -> list[Event]:
+def _rolled_back_events(run: Translator, outcome: RunOutcome, options: Options) -> list[Event]:
     """The end of a run that was rolled back: what was emitted of it is removed again."""
     view = ClientView(version=options.protocol_version)
     before = Translator(str(run.view.thread_id), str(run.view.run_id), options, view)
     before.start()
-    values = ended.values or {}
+    values = outcome.values or {}
     before.feed(("values", {options.messages_key: [], **values} if isinstance(values, Mapping) else values))
-    before.finish(ended.ending)
+    before.finish(outcome.ending)
     events = catch_up_events(before.view, run.view, options)
     for event in events:
         run.view.apply_emitted(event)
@@ -94,34 +94,34 @@ def _rolled_back_events(run: Translator, ended: RunOutcome, options: Options) ->
 
 
 def idle_events(
-    reader: Reader, thread_id: str, ended: RunOutcome, options: Options, past_errors: PastErrors = "error"
+    reader: Reader, thread_id: str, outcome: RunOutcome, options: Options, past_errors: PastErrors = "error"
 ) -> list[Event]:
     """The run's start, its state, its messages, its end; without what the reader is known to have.
 
     A reader that is in this very run gets no second start; one that is in another run gets that run's end as lost
     first.
     """
-    view, final = _past_run(thread_id, ended, options, reader.view)
+    view, final = _past_run(thread_id, outcome, options, reader.view)
     *events, end = reader.join(view)
     events += [*(event for event in final if event["type"] == "CUSTOM"), end]
-    return _with_custom_error(events, thread_id, ended.run_id) if past_errors == "custom" else events
+    return _with_custom_error(events, thread_id, outcome.run_id) if past_errors == "custom" else events
 
 
 async def idle_events_off_loop(
-    reader: Reader, thread_id: str, ended: RunOutcome, options: Options, past_errors: PastErrors = "error"
+    reader: Reader, thread_id: str, outcome: RunOutcome, options: Options, past_errors: PastErrors = "error"
 ) -> list[Event]:
     """`idle_events`, made in a thread if the conversation is long. `reader` is not used meanwhile."""
-    messages = ended.values.get(options.messages_key) if isinstance(ended.values, Mapping) else None
+    messages = outcome.values.get(options.messages_key) if isinstance(outcome.values, Mapping) else None
     size = len(messages) // _AS_FAST if isinstance(messages, list | tuple) else 0
-    return await off_loop(idle_events, size, reader, thread_id, ended, options, past_errors)
+    return await off_loop(idle_events, size, reader, thread_id, outcome, options, past_errors)
 
 
-def idle_view(thread_id: str, ended: RunOutcome, options: Options) -> ClientView:
+def idle_view(thread_id: str, outcome: RunOutcome, options: Options) -> ClientView:
     """What a client has that gets `idle_events`."""
-    return _past_run(thread_id, ended, options)[0]
+    return _past_run(thread_id, outcome, options)[0]
 
 
-def with_thread(view: ClientView, thread_id: str, ended: RunOutcome, options: Options) -> ClientView:
+def with_thread(view: ClientView, thread_id: str, outcome: RunOutcome, options: Options) -> ClientView:
     """A client's view with the messages of its thread that the client lacks, in the thread's order.
 
     A client may send an older conversation, or its new message alone. A run that began with that would take the other
@@ -129,7 +129,7 @@ def with_thread(view: ClientView, thread_id: str, ended: RunOutcome, options: Op
     the same message; those behind its last message that the thread has, such as a new one, stay at the end. Activities
     are no messages of the thread: the error of its last run is not the new run's.
     """
-    shown = idle_view(thread_id, ended, options).messages
+    shown = idle_view(thread_id, outcome, options).messages
     thread = [message for message in shown if message["role"] != "activity"]
     ids, own = {message["id"] for message in thread}, {message["id"]: message for message in view.messages}
     behind: dict[str | None, list[Event]] = {}
@@ -147,20 +147,20 @@ def with_thread(view: ClientView, thread_id: str, ended: RunOutcome, options: Op
 
 
 def _past_run(
-    thread_id: str, ended: RunOutcome, options: Options, known: ClientView | None = None
+    thread_id: str, outcome: RunOutcome, options: Options, held: ClientView | None = None
 ) -> tuple[ClientView, list[Event]]:
-    """The view after a run that has ended, and the events of its end. `known`: what the reader has. A thread without
-    messages does not say what the conversation is: a client keeps what its users said, and loses what models said that
-    was not saved (`Options.unsaved`)."""
+    """The view after a run that has ended, and the events of its end. `held`: what the reader has; None if that is not
+    known. A thread without messages does not say what the conversation is: a client keeps what its users said, and
+    loses what models said and nobody saved (`Options.unsaved`)."""
     view = ClientView(version=options.protocol_version)
-    is_over = bool(ended.values) and ended.status != "waiting"
-    if is_over and known is not None and known.knows_messages and not _has_messages(ended.values, options):
-        view = ClientView(known.messages, version=options.protocol_version)
-    run = Translator(thread_id, ended.run_id, options, view, source="local")
+    is_over = bool(outcome.values) and outcome.status != "waiting"
+    if is_over and held is not None and held.knows_messages and not _has_messages(outcome.values, options):
+        view = ClientView(held.messages, version=options.protocol_version)
+    run = Translator(thread_id, outcome.run_id, options, view, source="local")
     run.start()
-    run.feed(("values", ended.values or {}))
-    subgraph_events(run, ended.waiting)
-    return run.view, run.finish(_ending(ended))
+    run.feed(("values", outcome.values or {}))
+    subgraph_events(run, outcome.waiting)
+    return run.view, run.finish(_ending(outcome))
 
 
 def _has_messages(values: Any, options: Options) -> bool:

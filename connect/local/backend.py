@@ -59,7 +59,7 @@ class Local(GraphSource):
       no agent.
     - `runs`: the scope that owns its runs, with their run store; None: that of the app that serves the graph, or the
       agent of this name, in the event loop; or else the event loop's own.
-    - `shares_threads_with`: the agents whose threads it may use beside its own.
+    - `shares_threads_with`: the agents whose threads it may use as well as its own.
     - `timeout`: seconds after which a run is stopped and fails with the code `timeout`; None is no limit.
     - `read_timeout`: seconds in which the checkpointer and the graph's store have to answer when a thread is read; then
       it counts as unreadable.
@@ -140,19 +140,19 @@ class Local(GraphSource):
         config: RunnableConfig = {"configurable": {"thread_id": thread_id}}
         with reading(log_context(self.name, thread_id)):
             thread = LocalThread(self, thread_id)
-            now = await thread.now(options)
-            if now is None:
+            present = await thread.present(options)
+            if present is None:
                 return None
             last = await self.runs.store.last(thread.key)
             state = (await thread.read(await thread.graph(), config, last, options)).state
-        if isinstance(now, RunOutcome):
-            return replace(state, view=idle_view(thread_id, now, options), status=now.status)
+        if isinstance(present, RunOutcome):
+            return replace(state, view=idle_view(thread_id, present, options), status=present.status)
         view = ClientView(version=options.protocol_version)
-        async with aclosing(now.attach(Reader(direct_options(options)))) as batches:
-            for each in await anext(batches, []):  # they bring a reader to where the run is
-                view.apply(each.event)
-        status, messages = _STATUSES.get(now.status, "idle"), state.messages
-        return ThreadState(messages=messages, values=state.values, view=view, run_id=now.run_id, status=status)
+        async with aclosing(present.attach(Reader(direct_options(options)))) as batches:
+            for encoded in await anext(batches, []):  # they bring a reader to where the run is
+                view.apply(encoded.event)
+        status, messages = _STATUSES.get(present.status, "idle"), state.messages
+        return ThreadState(messages=messages, values=state.values, view=view, run_id=present.run_id, status=status)
 
     def stop_queued(self) -> list[asyncio.Task[Any]]:
         """Cancels the inputs that are queued in this process; their readers get a terminal event."""

@@ -41,7 +41,7 @@ async def attach_local(
     thread = LocalThread(source, thread_id)
     with reading(thread.label(run_id)):
         feed = await source.runs.feed(thread.key)  # first: it has every later run
-        present = await thread.now(options)
+        present = await thread.present(options)
         if present is None and run_id is not None and not await thread.may_be_used():
             run_id = None  # such a thread is unknown, even if the run is named
     batches = _present_batches(present, thread_id, reader, options, run_id, past_errors)

@@ -173,7 +173,7 @@ class GraphSource:
             await self._lock.release()
 
     def served(self) -> Served:
-        """The graph under its name, for who names only one of them."""
+        """The graph under its name, for callers that name only one of the two."""
         return Served(self.agent or "", lambda: self.graph if self.is_made else None, self.runs)
 
     def within(self, runs: Runs) -> Self:
@@ -221,7 +221,7 @@ class GraphSource:
         return self._input_channels[key]
 
 
-def type_of(given: object) -> str:
-    """The type of a value that is no compiled graph, and how to make one of it."""
-    name = f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__
-    return f"{name}, which is not compiled: call .compile() on it" if isinstance(given, StateGraph) else name
+def type_of(value: object) -> str:
+    """The type of a value that is not a compiled graph, and how to make one of it."""
+    name = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
+    return f"{name}, which is not compiled: call .compile() on it" if isinstance(value, StateGraph) else name

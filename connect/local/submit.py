@@ -22,7 +22,7 @@ import logging
 from collections.abc import AsyncGenerator, Coroutine, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import replace
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from ag_ui.core import RunAgentInput
 from langchain_core.runnables import RunnableConfig
@@ -33,10 +33,8 @@ from langgraph.types import Command
 from ...translator import ClientView, Failed, Finished, Options, Translator, message_ids
 from ..access import user_config
 from ..errors import (
-    NotRunError,
     QueueFullError,
     RunConflictError,
-    ServerEndsError,
     ThreadNotFoundError,
     UnreadableError,
     log_context,
@@ -73,8 +71,6 @@ from .thread import LocalThread
 _log = logging.getLogger(__name__)
 
 _Result = TypeVar("_Result")
-
-_NOT_RUN: Final = "This input was queued, and did not run: the server is shutting down. Send it again."
 
 
 async def submit_local(
@@ -124,7 +120,7 @@ class _Input:
             runs = self._source.runs
             if queue is not None and runs.queue.on(self._thread.key) >= queue:
                 raise QueueFullError("Too many inputs are queued on this thread. Retry later.")
-            return _queued_batches(runs, _owned(self._thread, self._request, self._in_turn(turn, waits=True)))
+            return runs.queue.batches(_owned(self._thread, self._request, self._in_turn(turn, waits=True)))
         return await self._in_turn(turn, waits=waits)
 
     async def _in_turn(self, turn: Turn, *, waits: bool) -> Batches:
@@ -338,24 +334,7 @@ def _owned(thread: LocalThread, request: RunRequest, work: Coroutine[Any, Any, _
 async def _both_batches(runs: Runs, first: Run, request: RunRequest, rest: asyncio.Task[Batches | None]) -> Relayed:
     yield first.attach(request.reader())
     if first.status == "finished":
-        yield _queued_batches(runs, rest)
-
-
-@relaying
-async def _queued_batches(runs: Runs, task: asyncio.Task[Any]) -> Relayed:
-    """The events of a queued input's client, from the input's turn on. Raises `NotRunError` if the input does not run,
-    because of an error or the server's end; `QueuedInputs` logs it."""
-    try:
-        queued: Batches | None = await asyncio.shield(task)
-    except asyncio.CancelledError:
-        if not task.cancelled() or _is_cancelled():
-            runs.queue.reader_left(task)
-            raise
-        raise NotRunError(ServerEndsError(_NOT_RUN)) from None
-    except Exception as error:
-        raise NotRunError(error) from error
-    if queued is not None:
-        yield queued
+        yield runs.queue.batches(rest)
 
 
 def _configs(source: GraphSource, request: RunRequest) -> tuple[Mapping[str, Any], ...]:
@@ -378,12 +357,6 @@ def _not_made(request: RunRequest, error: Exception, label: str) -> list[Event]:
         source="local",
     )
     return [*translator.start(), *translator.finish(Failed(error))]
-
-
-def _is_cancelled() -> bool:
-    """Whether the running task is cancelled, and not the task that it waits for."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
 
 
 def _graph_input(run: NewRun, values: Mapping[str, Any]) -> Any:

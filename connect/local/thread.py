@@ -1,10 +1,10 @@
 """One thread of a compiled graph in this process, as its agent and user have it: `LocalThread`.
 
-What reads, runs, watches or stops a thread finds it here, and so never has one that may not be used: that one is
-unknown.
+Whatever reads, runs, watches or stops a thread gets it from here. A thread that its agent or user may not use is
+unknown to it.
 
-The run store is asked first, and again after the checkpointer was read: a run may have started, or even ended,
-meanwhile. So what is found is of one moment.
+The run store is asked first, and again after the checkpointer was read, since a run may have started, or even ended,
+meanwhile. So what is read belongs to one moment.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ class LocalThread:
         """The agent, the thread and the run, as log lines name them."""
         return log_context(agent_of(self.source.graph, self.source.agent), self.id, run_id)
 
-    async def may_be_used(self, now: ActiveRun | RunOutcome | None = None) -> bool:
-        """Whether the thread is no other agent's, and no other user's. `now`: what is to be read or stopped; without a
-        run in it the store is asked for one, since another process may have started it."""
+    async def may_be_used(self, present: ActiveRun | RunOutcome | None = None) -> bool:
+        """Whether this agent and this user may use the thread. `present`: what is to be read or stopped; if that is not
+        a run, the store is asked for one, since another process may have started it."""
         source, key = self.source, self.key
         access, saver = source.access, source.graph.checkpointer
         if not access.keys:
             return True
-        run = await source.readable_run(key) if now is None or isinstance(now, RunOutcome) else now
+        run = await source.readable_run(key) if present is None or isinstance(present, RunOutcome) else present
         if run is not None:  # its thread may have no checkpoint yet
             source.runs.owners.note(key, run.metadata)
         if not isinstance(saver, BaseCheckpointSaver):
@@ -69,9 +69,9 @@ class LocalThread:
         return self.source.access.allows(self.source.runs.owners.known(self.key))
 
     async def graph(self) -> Graph:
-        """The graph to read it with. A function makes it for who reads the thread. Its config has the values of
-        `configurable` that the last run left in the thread's newest checkpoint, since they may decide what the graph is
-        like. A thread without a checkpoint needs no graph of its own."""
+        """The graph to read it with. If a function makes graphs, it makes this one for the user who reads the thread.
+        Its config has the values of `configurable` that the last run left in the thread's newest checkpoint, since they
+        may decide what the graph is like. A thread without a checkpoint needs no graph of its own."""
         if self.source.factory is None or (left := await self._left_by_run()) is None:
             return self.source.graph
         if self._made is None or self._made[0] != left:
@@ -118,13 +118,13 @@ class LocalThread:
             raise RunNotFoundError(f"run {run_id!r} is not active on thread {self.id!r}; {run.run_id!r} is")
         return await run.cancel(wait) != "stopping"
 
-    async def now(self, options: Options) -> ActiveRun | RunOutcome | None:
+    async def present(self, options: Options) -> ActiveRun | RunOutcome | None:
         """The active run, if it can be read, or an ended one of a graph without a checkpointer, or else how the last
         one ended, as these options show it; None for a thread that is unknown, or may not be used."""
-        found = await self._found(options)
-        return found if found is not None and await self.may_be_used(found) else None
+        present = await self._read_present(options)
+        return present if present is not None and await self.may_be_used(present) else None
 
-    async def _found(self, options: Options) -> ActiveRun | RunOutcome | None:
+    async def _read_present(self, options: Options) -> ActiveRun | RunOutcome | None:
         source, store, key = self.source, self.source.runs.store, self.key
         while True:
             run, last = await store.active(key), await store.last(key)

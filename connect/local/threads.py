@@ -78,7 +78,7 @@ class LocalThreads:
         await self._source.prepare()
         if self._saver is None:
             return ThreadPage([])
-        wanted, listed, looked = metadata or {}, list[tuple[str, ThreadInfo]](), 0
+        required, listed, rows_read = metadata or {}, list[tuple[str, ThreadInfo]](), 0
         # a run may have begun or ended since the row of its thread was written, and a thread be readable again
         statuses = None if status is None else {status, "running", "unreadable"}
         agent, index, runs = await self._agent(), index_of(self._saver), self._source.runs
@@ -86,8 +86,8 @@ class LocalThreads:
         with self._reading(None):
             lock, running = runs.indexing.lock(agent), runs.threads_running(agent.key("").namespace)
             floor = await answered(index.catch_up(agent, running, last, lock), seconds)
-            while looked < _LOOKED:
-                selection = Selection(count, last, floor, statuses, wanted)
+            while rows_read < _LOOKED:
+                selection = Selection(count, last, floor, statuses, required)
                 page = await answered(index.page(agent, selection), seconds)
                 for checkpoint_id, row in page:
                     if len(listed) == limit:
@@ -95,11 +95,11 @@ class LocalThreads:
                     last = checkpoint_id
                     if row is None or status not in (None, row.status):
                         continue
-                    if agent.may_use(row) and wanted.items() <= row.metadata.items():
+                    if agent.may_use(row) and required.items() <= row.metadata.items():
                         listed.append((row.head.checkpoint_id, _info(row)))
                 if len(page) < count:
                     return _page(listed, floor)
-                looked, count = looked + count, _MORE
+                rows_read, count = rows_read + count, _MORE
         return _page(listed, last)
 
     async def get(self, thread_id: str) -> ThreadInfo | None:

@@ -145,7 +145,7 @@ class _Watch:
         """A run of this process, to its end."""
         self._has_begun = True
         if self._followed is not None:
-            yield to_batch(self._over(self._followed, RunOutcome(str(self._followed.view.run_id), None, UNFINISHED)))
+            yield to_batch(self._end(self._followed, RunOutcome(str(self._followed.view.run_id), None, UNFINISHED)))
         self._lost = None
         yield run.attach(self._reader)
         if run.is_lost:
@@ -159,69 +159,69 @@ class _Watch:
             return []
         is_first, self._has_begun = not self._has_begun, True
         try:
-            events = await self._looked(is_first)
+            events = await self._look(is_first)
         except (StoreUnavailableError, GraphNotMadeError) as error:  # logged where it is raised
             self.has_failed, self.is_over = True, is_first
-            return self._given_up(error) if is_first else []
+            return self._give_up(error) if is_first else []
         except Exception as error:  # whatever a checkpointer raises
             self.has_failed = True
             self._failures += 1
             if self._failures == 1:  # of many in a row, which would be one each look
                 _log.exception("The checkpointer raised (%s).", self._label)
             self.is_over = is_first or self._failures >= _TRIES
-            return self._given_up(UnreadableError(error)) if self.is_over else []
+            return self._give_up(UnreadableError(error)) if self.is_over else []
         self._failures, self.has_failed = 0, False
         return events
 
-    async def _looked(self, is_first: bool) -> list[Event]:
+    async def _look(self, is_first: bool) -> list[Event]:
         mark = await _mark_of(self._source, self._thread_id)
         if mark == self._mark and not is_first:
             return []
-        now = await self._thread.now(self._options)
-        if now is None:
+        outcome = await self._thread.present(self._options)
+        if outcome is None:
             self._mark = mark
             return []
-        if not isinstance(now, RunOutcome):  # it is among the starts
+        if not isinstance(outcome, RunOutcome):  # a run, which the feed has
             return []
         last = await self._source.runs.store.last(self._thread.key)
         events: list[Event] = []
         if is_first:
-            events, self.since = self._idle(now), now.number
-        elif last is None or last.run_id != now.run_id or now.run_id in self._unended():
-            events = await self._changed(now)
-        self._mark, self._known = mark, _brief(now)
+            events, self.since = self._idle(outcome), outcome.number
+        elif last is None or last.run_id != outcome.run_id or outcome.run_id in self._ids_without_end():
+            events = await self._changed(outcome)
+        self._mark, self._known = mark, _brief(outcome)
         return events
 
-    def _unended(self) -> tuple[str | None, ...]:
+    def _ids_without_end(self) -> tuple[str | None, ...]:
         """The ids of runs whose real end the reader has not had: of one that was lost, and of one that is followed."""
         return (self._lost, None if self._followed is None else str(self._followed.view.run_id))
 
-    async def _changed(self, now: RunOutcome) -> list[Event]:
+    async def _changed(self, outcome: RunOutcome) -> list[Event]:
         """Events of a state that no run of this process made, or that ends a run whose end the reader has not had."""
         events: list[Event] = []
-        if self._followed is not None and self._is_another(self._followed, now):
-            events = self._over(self._followed, await self._last_before(now, str(self._followed.view.run_id)))
-        if now.ending is not UNFINISHED:
+        if self._followed is not None and self._is_another(self._followed, outcome):
+            events = self._end(self._followed, await self._last_before(outcome, str(self._followed.view.run_id)))
+        if outcome.ending is not UNFINISHED:
             self._lost = None
-            return events + (self._idle(now) if self._followed is None else self._over(self._followed, now))
+            return events + (self._idle(outcome) if self._followed is None else self._end(self._followed, outcome))
         if self._followed is None:
             self._followed = Translator(
-                self._thread_id, now.run_id, self._options_of(now), self._reader.view, source="local"
+                self._thread_id, outcome.run_id, self._options_of(outcome), self._reader.view, source="local"
             )
             events += self._followed.start()
-        self._followed_at = now.checkpoint_id
-        return events + self._followed.feed(("values", now.values))
+        self._followed_at = outcome.checkpoint_id
+        return events + self._followed.feed(("values", outcome.values))
 
-    def _is_another(self, followed: Translator, now: RunOutcome) -> bool:
+    def _is_another(self, followed: Translator, outcome: RunOutcome) -> bool:
         """Whether this is a later run's state than that of the followed one."""
-        if now.run_id != followed.view.run_id and now.run_id != written_as(str(now.checkpoint_id)):
+        if outcome.run_id != followed.view.run_id and outcome.run_id != written_as(str(outcome.checkpoint_id)):
             return True
-        return now.is_input and now.checkpoint_id != self._followed_at
+        return outcome.is_input and outcome.checkpoint_id != self._followed_at
 
-    async def _last_before(self, now: RunOutcome, run_id: str) -> RunOutcome:
+    async def _last_before(self, outcome: RunOutcome, run_id: str) -> RunOutcome:
         """How the run ended that was before this one, which began at a checkpoint with its input."""
         graph = await self._thread.graph()
-        where: Any = {"configurable": {"thread_id": self._thread_id, "checkpoint_id": now.checkpoint_id}}
+        where: Any = {"configurable": {"thread_id": self._thread_id, "checkpoint_id": outcome.checkpoint_id}}
         has_begun = False
         for _ in range(_STEPS):
             state = await answered(state_at(graph, where), self._source.read_timeout)
@@ -234,27 +234,27 @@ class _Watch:
             where = state.parent_config
         return RunOutcome(run_id, None, UNFINISHED)
 
-    def _idle(self, now: RunOutcome) -> list[Event]:
+    def _idle(self, outcome: RunOutcome) -> list[Event]:
         """The state of an ended run: of an end that was emitted already, only what is new."""
         reader = Reader(self._options, self._reader.view)
-        events = idle_events(reader, self._thread_id, now, self._options_of(now), self._past_errors)
-        if _brief(now) == self._known and len(events) == _EMPTY:
+        events = idle_events(reader, self._thread_id, outcome, self._options_of(outcome), self._past_errors)
+        if _brief(outcome) == self._known and len(events) == _EMPTY:
             return []
         self._reader.view = reader.view
         return events
 
-    def _options_of(self, now: RunOutcome) -> Options:
+    def _options_of(self, outcome: RunOutcome) -> Options:
         """The options for a run (rule 3)."""
-        return replace(self._options, error_activity=False) if now.ending is UNFINISHED else self._options
+        return replace(self._options, error_activity=False) if outcome.ending is UNFINISHED else self._options
 
-    def _over(self, followed: Translator, ended: RunOutcome) -> list[Event]:
+    def _end(self, followed: Translator, outcome: RunOutcome) -> list[Event]:
         self._followed = self._followed_at = None
-        return end_events(followed, ended, self._options)
+        return end_events(followed, outcome, self._options)
 
-    def _given_up(self, error: UnreadableError | StoreUnavailableError | GraphNotMadeError) -> list[Event]:
+    def _give_up(self, error: UnreadableError | StoreUnavailableError | GraphNotMadeError) -> list[Event]:
         if self._followed is not None:
             cause = error if isinstance(error, StoreUnavailableError) else error.cause
-            return self._over(self._followed, RunOutcome(str(self._followed.view.run_id), None, Failed(cause)))
+            return self._end(self._followed, RunOutcome(str(self._followed.view.run_id), None, Failed(cause)))
         raise error
 
 
@@ -268,9 +268,9 @@ async def _mark_of(source: GraphSource, thread_id: str) -> tuple[str, int] | Non
     return None if saved is None else (saved.checkpoint["id"], len(saved.pending_writes or ()))
 
 
-def _brief(ended: RunOutcome) -> Any:
+def _brief(outcome: RunOutcome) -> Any:
     """An end without its values: whether it was emitted already."""
-    if ended.ending is UNFINISHED:
+    if outcome.ending is UNFINISHED:
         return None
-    asked = ended.ending.interrupts if isinstance(ended.ending, Finished) else ()
-    return ended.checkpoint_id, type(ended.ending), ended.stopped, [id_of(each) for each in asked]
+    interrupts = outcome.ending.interrupts if isinstance(outcome.ending, Finished) else ()
+    return outcome.checkpoint_id, type(outcome.ending), outcome.stopped, [id_of(interrupt) for interrupt in interrupts]

@@ -44,8 +44,8 @@ class Platform(PlatformSource):
     `client`: of `langgraph_sdk.get_client()`; its address, headers and transport are used, never closed.
     `assistant_id`: the assistant whose output schema has the channels that are visible; None: that of each run.
     `agent`: the name to which the threads belong that are created here (see `access`); None: they belong to no agent,
-    and threads of every agent may be used. `shares_threads_with`: the agents whose threads may be used beside.
-    Raises `TypeError` for what is no asynchronous client; `ValueError` for one text in place of names.
+    and threads of every agent may be used. `shares_threads_with`: the agents whose threads may be used too.
+    Raises `TypeError` for anything but an asynchronous client; `ValueError` for one text in place of names.
     """
 
     ids_in_url: ClassVar = True
@@ -153,12 +153,12 @@ class Platform(PlatformSource):
         if look is None:
             return None
         options = options or await self.options((look.active or look.last or {}).get("assistant_id"))
-        state, ended = look.thread_state(options.messages_key), look.outcome
+        state, last = look.thread_state(options.messages_key), look.outcome
         if look.active is not None:
-            ended = RunOutcome(client_run_id(look.active), state.values, Finished())
-        elif ended.values is not None:
-            ended = await outcome_with_replaced(ended, options, self.thread_at(thread_id).history())
-        return replace(state, run_id=ended.run_id, view=idle_view(thread_id, ended, options))
+            last = RunOutcome(client_run_id(look.active), state.values, Finished())
+        elif last.values is not None:
+            last = await outcome_with_replaced(last, options, self.thread_at(thread_id).history())
+        return replace(state, run_id=last.run_id, view=idle_view(thread_id, last, options))
 
     async def hold_threads(
         self, thread_id: str | None = None, run_id: str | None = None, *, waits: bool = True
@@ -166,13 +166,14 @@ class Platform(PlatformSource):
         """See `Backend`. The server decides what runs."""
 
 
-def platform_of(given: Any) -> Platform | None:
-    """The platform that `given` is or stands for: a `Platform`, an asynchronous client, or a `RemoteGraph` with one."""
-    if isinstance(given, Platform):
-        return given
-    if isinstance(given, RemoteGraph) and isinstance(given.client, LangGraphClient):
-        return Platform(given.client, given.assistant_id)
-    return Platform(given) if isinstance(given, LangGraphClient) else None
+def platform_of(source: Any) -> Platform | None:
+    """The platform that a source is, or stands for: a `Platform`, an asynchronous client, or a `RemoteGraph` with
+    one."""
+    if isinstance(source, Platform):
+        return source
+    if isinstance(source, RemoteGraph) and isinstance(source.client, LangGraphClient):
+        return Platform(source.client, source.assistant_id)
+    return Platform(source) if isinstance(source, LangGraphClient) else None
 
 
 def outcome(
@@ -197,15 +198,15 @@ def outcome(
     if source is None:
         raise TypeError(f"outcome: expected an asynchronous client of langgraph_sdk, got {type_of(client)}")
     thread = PlatformThread(source.client, checked_thread_id(thread_id), retry or source.policy)
-    checked = checked_run_id(run_id)
+    checked_run_id(run_id)
 
     async def at_end() -> Ending:
         try:
-            await _until_ended(thread, checked)
-            found = await thread.outcome(checked)
+            await _until_ended(thread, run_id)
+            ended = await thread.outcome(run_id)
         except (ConnectionLost, PlatformError) as error:
-            found = outcome_of_error(thread.id, checked, error)
-        return found.ending
+            ended = outcome_of_error(thread.id, run_id, error)
+        return ended.ending
 
     return at_end
 

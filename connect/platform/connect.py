@@ -45,8 +45,8 @@ def _is_active(run: Answered) -> bool:
     return run.get("status") in ACTIVE
 
 
-def _time(given: Any) -> datetime:
-    return datetime.fromisoformat(str(given))
+def _time(text: Any) -> datetime:
+    return datetime.fromisoformat(str(text))
 
 
 def _run_of_writer(thread: Answered) -> Answered:
@@ -130,10 +130,10 @@ class ThreadFollower:
         self._has_looked = True
         run = await self.thread.run(run_id)
         options = await self._options_of(run)
-        wanted = run_id if run is None else client_run_id(run)
+        emitted_id = run_id if run is None else client_run_id(run)
         saving_nodes = self.thread.saving_nodes.get(str((run or {}).get("assistant_id")), ())
         view = self.reader.view
-        translator = Translator(self.thread.id, wanted, options, view, source="platform", saving_nodes=saving_nodes)
+        translator = Translator(self.thread.id, emitted_id, options, view, source="platform", saving_nodes=saving_nodes)
         return translator, options
 
     def has_emitted(self, run_id: str) -> bool:
@@ -156,8 +156,7 @@ class ThreadFollower:
 
     async def _options_of(self, run: Answered | None) -> Options:
         """How this run is emitted: by the options that were given, or else by its assistant's output schema."""
-        given = self._options or await self._platform.options((run or {}).get("assistant_id"))
-        return direct_options(given)
+        return direct_options(self._options or await self._platform.options((run or {}).get("assistant_id")))
 
     async def _attachment(self, run: Answered, earlier: Collection[str] | None) -> Attachment:
         self.attached_run = str(run["run_id"])
@@ -167,18 +166,18 @@ class ThreadFollower:
     def _see_first(self, runs: Runs, active: Answered | None, look: Look | None) -> None:
         """The first look. Of the runs that were over before it, the reader gets the last alone."""
         self._has_looked = True
-        over = [run for run in runs.recent if not _is_active(run)]
-        known = over if active is not None else over[1:]
+        ended = [run for run in runs.recent if not _is_active(run)]
+        skipped = ended if active is not None else ended[1:]
         if self._since is not None and look is not None:
-            known = [run for run in over if _time(run["created_at"]) <= self._since]
+            skipped = [run for run in ended if _time(run["created_at"]) <= self._since]
             if look.checkpoint_id is not None and _time(look.state["created_at"]) <= self._since:
                 self._checkpoint_id = look.checkpoint_id
-        self._emitted.extend(str(run["run_id"]) for run in known)
+        self._emitted.extend(str(run["run_id"]) for run in skipped)
 
     def _missed(self, runs: Runs) -> list[Answered]:
         """The runs that are over and were not emitted, the oldest first."""
-        over = [run for run in reversed(runs.recent) if not _is_active(run)]
-        return [run for run in over if not self.has_emitted(str(run["run_id"]))]
+        ended = [run for run in reversed(runs.recent) if not _is_active(run)]
+        return [run for run in ended if not self.has_emitted(str(run["run_id"]))]
 
     async def _past(self, look: Look, run: Answered) -> list[Event]:
         """A run that is over. Of one that was cancelled before it had begun, nothing, if it is not the last."""

@@ -36,17 +36,17 @@ def has_kwargs(run: Answered) -> bool:
 
 def run_metadata(run: Answered) -> Metadata:
     """What a run was started with. (Aegra shows no metadata of a run but those of its config.)"""
-    found: dict[str, Any] = {}
+    merged: dict[str, Any] = {}
     for owner in (run.get("config"), run):
         metadata = owner.get("metadata") if isinstance(owner, Mapping) else None
-        found.update(metadata if isinstance(metadata, Mapping) else {})
-    return found
+        merged.update(metadata if isinstance(metadata, Mapping) else {})
+    return merged
 
 
 def client_run_id(run: Answered) -> str:
     """The id that a run is emitted under: its client's, or else the platform's."""
-    wanted = run_metadata(run).get(RUN_ID)
-    return wanted if isinstance(wanted, str) and wanted else str(run["run_id"])
+    run_id = run_metadata(run).get(RUN_ID)
+    return run_id if isinstance(run_id, str) and run_id else str(run["run_id"])
 
 
 def written_at(checkpoint_id: str | None, runs: Sequence[Answered]) -> frozenset[str]:
@@ -55,8 +55,8 @@ def written_at(checkpoint_id: str | None, runs: Sequence[Answered]) -> frozenset
     channels: set[str] = set()
     for run in runs:
         with suppress(KeyError, TypeError, ValueError):  # a run that this package did not start
-            found = orjson.loads(run_metadata(run).get(WRITTEN) or "{}")
-            channels.update(found["channels"] if found and found["checkpoint"] == checkpoint_id else ())
+            mark = orjson.loads(run_metadata(run).get(WRITTEN) or "{}")
+            channels.update(mark["channels"] if mark and mark["checkpoint"] == checkpoint_id else ())
     return frozenset(channels)
 
 
@@ -75,12 +75,12 @@ class Runs(NamedTuple):
 
     def with_id(self, run_id: str) -> Answered | None:
         """The run of this id, if it is among them."""
-        known = self.recent if self.active is None else (self.active, *self.recent)
-        return next((run for run in known if run["run_id"] == run_id), None)
+        runs = self.recent if self.active is None else (self.active, *self.recent)
+        return next((run for run in runs if run["run_id"] == run_id), None)
 
     def before(self, run: Answered) -> frozenset[str] | None:
         """The ids of the newest runs that came before this one; None if it is not among the newest."""
-        ids = [str(each["run_id"]) for each in self.recent]
+        ids = [str(recent["run_id"]) for recent in self.recent]
         return frozenset(ids[ids.index(str(run["run_id"])) + 1 :]) if str(run["run_id"]) in ids else None
 
 
@@ -117,8 +117,8 @@ class Look(NamedTuple):
         thread = self.thread if run is self.last else {}
         if run is None:
             return run_outcome(None, self.state, thread, run_id="")
-        found = run_outcome(run, self.state, thread, run_id=str(run["run_id"]))
-        return replace(found, run_id=client_run_id(run), values=self.state.get("values") or {})
+        outcome = run_outcome(run, self.state, thread, run_id=str(run["run_id"]))
+        return replace(outcome, run_id=client_run_id(run), values=self.state.get("values") or {})
 
     def thread_state(self, messages_key: str) -> ThreadState:
         """The thread as an input finds it. One on which a run is active waits for no answer, and has left nothing
@@ -127,15 +127,15 @@ class Look(NamedTuple):
         messages = values.get(messages_key) or ()
         if self.active is not None:
             return ThreadState(messages=messages, values=values, status="running")
-        now, interrupts = self.outcome, interrupts_of(self.state)
+        outcome, interrupts = self.outcome, interrupts_of(self.state)
         return ThreadState(
             messages=messages,
             values=values,
             interrupts=interrupts,
-            is_stopped=now.stopped and not interrupts,
+            is_stopped=outcome.stopped and not interrupts,
             is_unfinished=bool(self.state.get("next")),
-            status=now.status,
-            run_id=now.run_id or None,
+            status=outcome.status,
+            run_id=outcome.run_id or None,
             checkpoint_id=self.checkpoint_id,
             has_pending_writes=len(self.state.get("next") or ()) < len(self.state.get("tasks") or ()),
         )
@@ -143,8 +143,9 @@ class Look(NamedTuple):
     @property
     def checkpoint_id(self) -> str | None:
         """The newest checkpoint, None where nothing was ever written."""
-        found = self.state.get("checkpoint_id") or (self.state.get("checkpoint") or {}).get("checkpoint_id")
-        return None if found is None else str(found)
+        checkpoint = self.state.get("checkpoint") or {}
+        checkpoint_id = self.state.get("checkpoint_id") or checkpoint.get("checkpoint_id")
+        return None if checkpoint_id is None else str(checkpoint_id)
 
 
 def checkpoint_of(state: Answered) -> Checkpoint:

@@ -81,22 +81,22 @@ def is_of(state: Mapping[str, Any], run_id: str) -> bool:
 
 def interrupts_of(state: Mapping[str, Any]) -> list[Any]:
     """What of a thread's state waits for an answer."""
-    found = list(state.get("interrupts") or ())
-    if not found:
-        found = [each for task in state.get("tasks") or () for each in task.get("interrupts") or ()]
-    return found
+    interrupts = list(state.get("interrupts") or ())
+    if interrupts:
+        return interrupts
+    return [interrupt for task in state.get("tasks") or () for interrupt in task.get("interrupts") or ()]
 
 
 def subgraphs(state: Mapping[str, Any]) -> list[Subgraph]:
     """The subgraphs that wait, if the state was asked for with theirs."""
-    found: list[Subgraph] = []
+    waiting: list[Subgraph] = []
     for task in state.get("tasks") or ():
         inner = task.get("state")
         if isinstance(inner, Mapping) and inner.get("next") and not task.get("error"):
             ns = str((inner.get("checkpoint") or {}).get("checkpoint_ns") or "")
-            found.append(Subgraph(tuple(ns.split("|")), inner.get("values"), tuple(interrupts_of(inner))))
-            found += subgraphs(inner)
-    return found
+            waiting.append(Subgraph(tuple(ns.split("|")), inner.get("values"), tuple(interrupts_of(inner))))
+            waiting += subgraphs(inner)
+    return waiting
 
 
 def _task_error(state: Mapping[str, Any]) -> Any:

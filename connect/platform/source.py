@@ -90,31 +90,31 @@ class PlatformSource:
         not (any more) of the run's assistant. Raises `PlatformError` and `ConnectionLost` where it refuses, or does not
         know the assistant that this `Platform` was given, because then nothing may be visible.
         """
-        wanted = self.assistant_id if is_assistant_id(self.assistant_id) else assistant_id or self.assistant_id
-        if wanted is None:
+        assistant = self.assistant_id if is_assistant_id(self.assistant_id) else assistant_id or self.assistant_id
+        if assistant is None:
             return Options()
         try:
-            return options_for_schemas(await self.schemas(wanted))
+            return options_for_schemas(await self.schemas(assistant))
         except PlatformError as error:
             if error.status not in _HAS_NONE:
                 raise
             if not await self._has_assistants():
                 return Options()  # no schemas: then all channels are visible
-            if wanted == self.assistant_id:
+            if assistant == self.assistant_id:
                 raise
             return Options(state_include=frozenset())
 
-    async def schemas(self, wanted: str) -> Schemas:
+    async def schemas(self, assistant: str) -> Schemas:
         """The schemas of an assistant, or of the first one of a graph; kept for a while, by the client's credentials.
 
         Raises `PlatformError` (404 for an assistant that is not there, and where there are no schemas) and
         `ConnectionLost`.
         """
-        known = self._schemas.get(self.client, wanted)
-        if known is None:
-            known = await self._requested(wanted)
-            self._schemas.put(self.client, wanted, known)
-        return known
+        schemas = self._schemas.get(self.client, assistant)
+        if schemas is None:
+            schemas = await self._request_schemas(assistant)
+            self._schemas.put(self.client, assistant, schemas)
+        return schemas
 
     async def input_channels(self, messages_key: str) -> InputChannels:
         """Where a client's input goes in the assistant's graph. Which of its channels have a reducer, no platform says:
@@ -155,20 +155,20 @@ class PlatformSource:
                 raise
             return False
 
-    async def _requested(self, wanted: str) -> Schemas:
+    async def _request_schemas(self, assistant: str) -> Schemas:
         """The schemas as the server has them: by an assistant's id only."""
-        if not is_assistant_id(wanted):
-            found = await retried(lambda: self.client.assistants.search(graph_id=wanted, limit=1), self.policy)
-            if not found:
-                raise PlatformError(NOT_FOUND, f"There is no assistant of a graph {wanted!r}.")
-            wanted = str(found[0]["assistant_id"])
-        return await retried(lambda: self.client.assistants.get_schemas(wanted), self.policy)
+        if not is_assistant_id(assistant):
+            firsts = await retried(lambda: self.client.assistants.search(graph_id=assistant, limit=1), self.policy)
+            if not firsts:
+                raise PlatformError(NOT_FOUND, f"There is no assistant of a graph {assistant!r}.")
+            assistant = str(firsts[0]["assistant_id"])
+        return await retried(lambda: self.client.assistants.get_schemas(assistant), self.policy)
 
 
-def type_of(given: object) -> str:
-    """The type of a value that is no asynchronous client, and how to get one."""
-    name = type(given).__name__
-    return f"{name}, which is synchronous: use get_client()" if isinstance(given, SyncLangGraphClient) else name
+def type_of(value: object) -> str:
+    """The type of a value that is not an asynchronous client, and how to get one."""
+    name = type(value).__name__
+    return f"{name}, which is synchronous: use get_client()" if isinstance(value, SyncLangGraphClient) else name
 
 
 def which_assistant(name: str | None) -> dict[str, str]:

@@ -177,11 +177,11 @@ class PlatformThread:
         """A run of this thread; None if it has none of this id (any more)."""
         return await self._found(lambda: self._retried(lambda: self.client.runs.get(self.id, run_id)))
 
-    async def run_id_of(self, wanted: str) -> str:
+    async def run_id_of(self, run_id: str) -> str:
         """The platform's id of the run that is emitted under this id: the newest such, of the newest runs. The id
         itself if there is none: then it is the platform's."""
         runs = await self._listed(_FEW) or ()
-        return next((str(run["run_id"]) for run in runs if client_run_id(run) == wanted), wanted)
+        return next((str(run["run_id"]) for run in runs if client_run_id(run) == run_id), run_id)
 
     async def history(self, page: int = _FEW, before: str | None = None) -> AsyncGenerator[Checkpoint, None]:
         """The thread's checkpoints, of all branches, the newest first; `page`: how many are requested at a time.
@@ -287,13 +287,13 @@ class PlatformThread:
         """The newest state that this run made; None if it made none, or none is left."""
         run_id = str(run["run_id"])
         if has_kwargs(run):
-            found = await self._states(1, metadata={"run_id": run_id})
-            return found[0] if found else None
+            states = await self._states(1, metadata={"run_id": run_id})
+            return states[0] if states else None
         read = 0
         async with aclosing(self._pages(_FEW)) as pages:
             async for states in pages:
                 read += 1
-                made = next((each for each in states if (each.get("metadata") or {}).get("run_id") == run_id), None)
+                made = next((state for state in states if (state.get("metadata") or {}).get("run_id") == run_id), None)
                 if made is not None or read == _PAGES:
                     return made
         return None
@@ -304,11 +304,11 @@ class PlatformThread:
         while True:
             key = {"checkpoint_id": before, "checkpoint_ns": ""}
             older = {} if before is None else {"before": {**key, "configurable": key}}
-            found = await self._states(page, **older)
-            yield found
-            if len(found) < page:
+            states = await self._states(page, **older)
+            yield states
+            if len(states) < page:
                 return
-            before = str(found[-1]["checkpoint"]["checkpoint_id"])
+            before = str(states[-1]["checkpoint"]["checkpoint_id"])
 
     async def _states(self, limit: int, **which: Any) -> list[Answered]:
         """States of the thread, the newest first."""
@@ -322,12 +322,12 @@ class PlatformThread:
     async def _own_metadata(self) -> Metadata | None:
         """The thread's metadata, without its values where the server can leave them out; None if there is no thread."""
         try:
-            found = await self._retried(
+            threads = await self._retried(
                 lambda: self.client.threads.search(ids=[self.id], select=["thread_id", "metadata"], limit=1)
             )
         except PlatformError:  # Aegra can't
-            found = ()
-        thread = next((each for each in found if each.get("thread_id") == self.id), None)
+            threads = ()
+        thread = next((thread for thread in threads if thread.get("thread_id") == self.id), None)
         thread = thread or await self._found(self.metadata)
         return None if thread is None else thread.get("metadata") or {}
 
@@ -335,7 +335,7 @@ class PlatformThread:
         """The runs that are running, and those that are queued."""
         async with at_once() as calls:
             lists = [calls.create_task(self._listed(_FEW, status=status)) for status in ("running", "pending")]
-        return [each.result() or [] for each in lists]
+        return [runs.result() or [] for runs in lists]
 
     async def _listed(self, limit: int, **which: Any) -> list[Any] | None:
         """Runs, the newest first; None if there is no such thread."""

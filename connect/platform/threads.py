@@ -8,7 +8,7 @@ Rules:
    list while it is read: those that are newer than the cursor are passed over, and where threads before it are gone, it
    is searched for further up. So a thread that stays as it is, is on one page.
 3. The server's statuses are not ours (a cancelled run leaves `interrupted`), so a thread that is `interrupted` and
-   names no interrupt is looked at, and threads are searched in pages until enough have the wanted status, at most
+   names no interrupt is looked at, and threads are searched in pages until enough have the status, at most
    `_SCANNED` for one answer.
 """
 
@@ -63,8 +63,8 @@ class PlatformThreads:
         after: str | None = None,
     ) -> ThreadPage:
         """See `thread_info.Threads`."""
-        access, wanted = self._source.access, metadata or {}
-        which = {**wanted, **access.equal, **which_assistant(self._source.assistant_id)}
+        access, required = self._source.access, metadata or {}
+        which = {**required, **access.equal, **which_assistant(self._source.assistant_id)}
         listed: list[ThreadInfo] = []
         cursor = _Cursor.parse(after)
         scanned = back = 0
@@ -84,7 +84,7 @@ class PlatformThreads:
                     return ThreadPage(listed, str(cursor))
                 cursor = _Cursor(place, _changed(thread), str(thread["thread_id"]))
                 own = thread.get("metadata") or {}
-                if not (access.allows(own) and wanted.items() <= own.items()):
+                if not (access.allows(own) and required.items() <= own.items()):
                     continue
                 info = await self._info(thread)
                 if status in (None, info.status):

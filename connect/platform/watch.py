@@ -5,8 +5,8 @@ first event on, also of runs that keep nothing for later joins. Elsewhere (Aegra
 and the active run is attached to.
 
 Rules of the thread's stream (measured on `langgraph dev`):
-- `metadata` with a run's id and an attempt begins a run (or begins it anew), `metadata` with the status `run_done` ends
-  it; what is between carries no id. Runs do not overlap.
+- `metadata` with a run's id and an attempt begins a run (or begins it again). `metadata` with the status `run_done`
+  ends it. What is between carries no id. Runs do not overlap.
 - It is opened before the thread is looked at. So it repeats what the look has found: such runs are skipped.
 - A run that starts at once may begin before the server reads the stream for this reader: its first events are missing
   then, or all but its end.
@@ -99,22 +99,22 @@ class _Following:
     async def batches(self) -> Relayed:
         """What the thread has, and what comes."""
         try:
-            yield self._looked()
+            yield self._look()
             while not self._follower.is_lost:
                 notice = await self._next()
                 if isinstance(notice, Received):
-                    events = await self._received(notice)
+                    events = await self._take(notice)
                 else:
                     events = await self._after_gap() if isinstance(notice, Connected) else []
                 if events:
                     yield to_batch(events)
                 if not isinstance(notice, Received):
-                    yield self._looked()
-                    self._hand_over()
+                    yield self._look()
+                    self._hand_end()
         except (ConnectionLost, PlatformError) as error:
             if self._run is None:
                 raise
-            yield to_batch(self._failed(self._run, error))
+            yield to_batch(self._fail(self._run, error))
 
     async def _next(self) -> Received | Connected | TimedOut:
         """What comes next; `TIMED_OUT` if the thread is to be looked at."""
@@ -125,7 +125,7 @@ class _Following:
         return await self._notices.next(_HINT_PAUSE)
 
     @relaying
-    async def _looked(self) -> Relayed:
+    async def _look(self) -> Relayed:
         """The thread as it is, and the run that is running; those that come after it are the stream's to emit."""
         self._look_until = None
         yield self._follower.batches(joins=is_running, follow=False)
@@ -137,40 +137,40 @@ class _Following:
         if run is None or await self._is_active(run.id):
             return []
         self._run = None
-        return await self._over(run)
+        return await self._end(run)
 
-    def _hand_over(self) -> None:
-        """A run whose rest an attachment emitted is not emitted here any more. (One that is to begin anew is.)"""
+    def _hand_end(self) -> None:
+        """A run whose rest an attachment emitted is not emitted here any more. (One that is to begin again is.)"""
         if self._run is not None and self._run.translator.view is not self._follower.reader.view:
             self._run = None
 
-    async def _received(self, received: Received) -> list[Event]:
+    async def _take(self, received: Received) -> list[Event]:
         data = received.data
         if received.event == "state_update":
             self._hint()
         elif received.event == "metadata" and isinstance(data, Mapping) and "run_id" in data:
             run_id = str(data["run_id"])
-            return await (self._began(run_id, received) if "attempt" in data else self._done(run_id))
+            return await (self._begin(run_id, received) if "attempt" in data else self._run_done(run_id))
         elif self._run is not None:
-            return self._fed(self._run, received)
+            return self._feed(self._run, received)
         elif self._skipped is None:
             self._hint()
         return []
 
-    async def _began(self, run_id: str, received: Received) -> list[Event]:
-        """A run began, or began anew."""
+    async def _begin(self, run_id: str, received: Received) -> list[Event]:
+        """A run began, or began again."""
         before, self._run, self._skipped = self._run, None, None
         if before is not None and before.id == run_id:
             self._run = before
-            return self._fed(before, received)
-        events = [] if before is None else await self._over(before)
+            return self._feed(before, received)
+        events = [] if before is None else await self._end(before)
         if self._follower.has_emitted(run_id) or not await self._follower.thread.exists():
             self._skipped = run_id
             return events
         self._run = _Followed(run_id, *await self._follower.translator_of(run_id))
         return events + self._run.translator.start()
 
-    async def _done(self, run_id: str) -> list[Event]:
+    async def _run_done(self, run_id: str) -> list[Event]:
         """A run ended."""
         run, self._skipped = self._run, None
         if run is not None and run.id == run_id:
@@ -179,18 +179,18 @@ class _Following:
                     break
                 await asyncio.sleep(_OVER_PAUSE)
             self._run = None
-            return await self._over(run)
+            return await self._end(run)
         if not self._follower.has_emitted(run_id):
             self._hint()
         return []
 
-    def _fed(self, run: _Followed, received: Received) -> list[Event]:
+    def _feed(self, run: _Followed, received: Received) -> list[Event]:
         try:
             return run.translator.feed(received)
         except UnreadablePartError as error:
-            return self._failed(run, error)
+            return self._fail(run, error)
 
-    async def _over(self, run: _Followed) -> list[Event]:
+    async def _end(self, run: _Followed) -> list[Event]:
         """The end of a run, however it ended."""
         self._follower.mark_emitted(run.id)
         try:
@@ -198,7 +198,7 @@ class _Following:
         except (ConnectionLost, PlatformError) as error:
             return end_events(run.translator, outcome_of_error(self._follower.thread.id, run.id, error), run.options)
 
-    def _failed(self, run: _Followed, error: ConnectionLost | PlatformError | UnreadablePartError) -> list[Event]:
+    def _fail(self, run: _Followed, error: ConnectionLost | PlatformError | UnreadablePartError) -> list[Event]:
         self._run, self._skipped = None, run.id
         self._follower.mark_emitted(run.id)
         return end_events(run.translator, outcome_of_error(self._follower.thread.id, run.id, error), run.options)

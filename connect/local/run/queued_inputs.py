@@ -12,15 +12,19 @@ import asyncio
 import logging
 from collections.abc import Coroutine, Hashable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
-from ...errors import RequestError, log_context
+from ...errors import NotRunError, RequestError, ServerEndsError, log_context
+from ...events.encoded import Batches
+from ...events.relay import Relayed, relaying
 from ..store.active_run import ThreadKey
 from ..store.feed import Feeds
 
 _Made = TypeVar("_Made")
 
 _log = logging.getLogger(__name__)
+
+_NOT_RUN: Final = "This input was queued, and did not run: the server is shutting down. Send it again."
 
 
 @dataclass(slots=True)
@@ -51,7 +55,7 @@ class QueuedInputs:
         needs_reader: bool = False,
     ) -> asyncio.Task[_Made]:
         """Makes a task of the work that waits for another run's end and starts the input's run. `needs_reader`: whether
-        it is cancelled when its client leaves (`reader_left`), too."""
+        it is cancelled when its client leaves, too."""
         task = asyncio.get_running_loop().create_task(work)
         self._queued[task] = _Queued(agent, thread, log_context(agent, thread.thread_id, run_id), needs_reader)
         task.add_done_callback(self._disown)
@@ -75,8 +79,23 @@ class QueuedInputs:
         """The tasks of one agent's inputs. `namespace`: that of its threads."""
         return [task for task, of in self._queued.items() if (of.agent, of.thread.namespace) == (agent, namespace)]
 
-    def reader_left(self, task: asyncio.Task[Any]) -> None:
-        """The client of an input has left."""
+    @relaying
+    async def batches(self, task: asyncio.Task[Any]) -> Relayed:
+        """The events for the client of an input, from its turn on. `task`: gives them; None if nothing follows. Raises
+        `NotRunError` if the input does not run, because of an error, which is logged, or the server's end."""
+        try:
+            batches: Batches | None = await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if not task.cancelled() or _is_cancelled():
+                self._reader_left(task)
+                raise
+            raise NotRunError(ServerEndsError(_NOT_RUN)) from None
+        except Exception as error:
+            raise NotRunError(error) from error
+        if batches is not None:
+            yield batches
+
+    def _reader_left(self, task: asyncio.Task[Any]) -> None:
         queued = self._queued.get(task)
         if queued is not None and queued.needs_reader:
             task.cancel()
@@ -102,3 +121,9 @@ class QueuedInputs:
             _log.warning("A queued input was refused (%s): %s", queued.label, error)
         elif error is not None:
             _log.error("A queued input could not be run (%s).", queued.label, exc_info=error)
+
+
+def _is_cancelled() -> bool:
+    """Whether the running task is cancelled, and not the task that it waits for."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
