@@ -14,7 +14,7 @@ from itertools import takewhile
 from typing import Any, Final
 
 from ..translator import Options, message_ids
-from .inputs.forking import searched
+from .inputs.forking import run_search
 from .run_outcome import RunOutcome
 from .thread_info import Checkpoint
 
@@ -25,7 +25,7 @@ MOST: Final = 256
 async def with_replaced(values: Any, options: Options, checkpoints: AsyncGenerator[Checkpoint, None]) -> Any:
     """A thread's newest values with the messages that summaries replaced, where `options` keep them. `checkpoints`: the
     thread's, the newest first. Raises what they raise."""
-    return (await searched(ReplacedMessages(options, values), checkpoints)).values
+    return (await run_search(ReplacedMessages(options, values), checkpoints)).values
 
 
 async def outcome_with_replaced(

@@ -31,7 +31,7 @@ from .inputs.forking import ForkPoint
 from .inputs.graph_input import GraphInput, graph_input
 from .inputs.off_loop import off_loop, size_of
 from .inputs.plan import Again, Begin, Drop, Fork, GoOn, Nothing, Resume, Wait
-from .inputs.planning import NoEdits, planned
+from .inputs.planning import NoEdits, make_plan
 from .inputs.request import RunRequest
 from .inputs.thread_state import ThreadState
 from .replaced_messages import outcome_with_replaced
@@ -117,7 +117,7 @@ async def submit(request: RunRequest, port: Port) -> Batches:
     """
     thread = await port.read()
     takes_messages = _takes_messages(port.channels, thread.state)
-    plan, point = await planned(request, thread.state, port.history, port.no_edits, takes_messages=takes_messages)
+    plan, point = await make_plan(request, thread.state, port.history, port.no_edits, takes_messages=takes_messages)
     if isinstance(plan, Drop) or (isinstance(plan, Begin) and thread.state.has_pending_writes):
         await port.drop()
         if isinstance(plan, Drop) and plan.more:

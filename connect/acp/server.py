@@ -5,8 +5,7 @@ Rules:
 
 1. `initialize` is answered before any module of the agent is imported, and the first session waits until the agent is
    loaded. If the agent can't be loaded, the first session fails with an error that says why.
-2. What a handler does before its first `await` happens before the next message is handled, so that a cancellation finds
-   its turn.
+2. A handler runs up to its first `await` before the next message is handled, so that a cancellation finds its turn.
 3. `_meta` is removed from the parameters of a request, because the SDK merges its contents into the parameters.
 4. Other errors contain the class of an exception, and never its text, unless the options of the agent say otherwise.
 5. The first updates of a new session are sent a moment after the response that names it, because editors drop updates

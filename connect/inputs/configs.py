@@ -1,4 +1,4 @@
-"""Merges the configs of an agent, a hook and a thread into the config of a run: `merged`."""
+"""Merges the configs of an agent, a hook and a thread into the config of a run: `merge_configs`."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from langchain_core.runnables import RunnableConfig
 _BY_KEY: Final = ("configurable", "metadata")
 
 
-def merged(*configs: Mapping[str, Any]) -> RunnableConfig:
+def merge_configs(*configs: Mapping[str, Any]) -> RunnableConfig:
     """Returns the merged config. Later configs take precedence. `configurable` and `metadata` are merged key by key."""
-    merged_config: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for config in configs:
-        nested = {name: {**(merged_config.get(name) or {}), **(config.get(name) or {})} for name in _BY_KEY}
-        merged_config = {**merged_config, **config, **nested}
-    return cast(RunnableConfig, merged_config)
+        nested = {name: {**(result.get(name) or {}), **(config.get(name) or {})} for name in _BY_KEY}
+        result = {**result, **config, **nested}
+    return cast(RunnableConfig, result)

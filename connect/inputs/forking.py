@@ -42,7 +42,7 @@ class _Search(Protocol):
 _AnySearch = TypeVar("_AnySearch", bound=_Search)
 
 
-async def searched(search: _AnySearch, checkpoints: AsyncGenerator[Checkpoint, None]) -> _AnySearch:
+async def run_search(search: _AnySearch, checkpoints: AsyncGenerator[Checkpoint, None]) -> _AnySearch:
     """Feeds a search with a thread's checkpoints, newest first, until it is complete, and returns it. Raises what
     reading the checkpoints raises."""
     async with aclosing(checkpoints):

@@ -1,4 +1,4 @@
-"""Makes the plan of an input, and finds the checkpoint at which it is carried out: `planned`. It plans, searches, and
+"""Makes the plan of an input, and finds the checkpoint at which it is carried out: `make_plan`. It plans, searches, and
 plans again, in the same way for this process and for a platform. How checkpoints are read and runs are started is
 decided elsewhere.
 
@@ -21,7 +21,7 @@ from ag_ui.core import Message, RunAgentInput
 from ..errors import InvalidInputError
 from ..recent import Recent
 from ..thread_info import Checkpoint
-from .forking import MOST, ForkPoint, Search, searched
+from .forking import MOST, ForkPoint, Search, run_search
 from .off_loop import off_loop, size_of
 from .plan import Again, Fork, Plan, plan
 from .request import RunRequest
@@ -51,7 +51,7 @@ class NoEdits:
             self._messages[checkpoint_id] = {**hashes, message.id: _content(message)}
 
 
-async def planned(
+async def make_plan(
     request: RunRequest,
     state: ThreadState,
     history: Callable[[], AsyncGenerator[Checkpoint, None]],
@@ -60,7 +60,7 @@ async def planned(
     takes_messages: bool = True,
 ) -> tuple[Plan, ForkPoint | None]:
     """Returns the plan, and the earlier checkpoint at which to carry it out, or None for the newest, whose state is
-    `state`. Each call of `history` reads the thread's checkpoints anew, newest first. `takes_messages` is as in
+    `state`. Each call of `history` reads the thread's checkpoints again, newest first. `takes_messages` is as in
     `inputs.plan.plan`.
 
     Raises `InvalidInputError` if there is no checkpoint from which to run a message again, and as `inputs.plan.plan`.
@@ -84,11 +84,11 @@ async def planned(
         )
         if not isinstance(goal, Fork | Again):
             return goal, None
-        search = await searched(Search(goal, key, max(left, 1)), history())
+        search = await run_search(Search(goal, key, max(left, 1)), history())
         left -= search.read
         if search.point is None and isinstance(goal, Again):
             goal = goal.as_fork(run_input)
-            search = await searched(Search(goal, key), history())
+            search = await run_search(Search(goal, key), history())
         if search.point is not None:
             return goal, search.point
         if not (search.is_no_edit and isinstance(goal, Fork) and goal.edited is not None):

@@ -21,7 +21,7 @@ from ..access import Access, Metadata, names_of_agents, user_config
 from ..default_options import options_for
 from ..errors import GraphNotMadeError, log_context
 from ..inputs.channels import InputChannels
-from ..inputs.configs import merged
+from ..inputs.configs import merge_configs
 from .channels import input_channels_of
 from .checkpointers import READ_TIMEOUT, Graph, check_saver, reading, with_threads
 from .factory import GraphFactory, GraphFunction, is_function
@@ -117,7 +117,7 @@ class GraphSource:
         await self.prepare(thread_id)
         label = log_context(self.agent or self.factory.name, thread_id)
         try:
-            return await self.factory.read(merged(config, user_config(self.user)), self.user, label)
+            return await self.factory.read(merge_configs(config, user_config(self.user)), self.user, label)
         except Exception as error:
             _log.exception("The graph could not be made (%s).", label)
             raise GraphNotMadeError(error) from error

@@ -44,7 +44,7 @@ from ..events.relay import Relayed, relaying
 from ..idle import with_thread
 from ..inputs import Intake
 from ..inputs.answers.resume import LONGEST
-from ..inputs.configs import merged
+from ..inputs.configs import merge_configs
 from ..inputs.graph_input import context_for
 from ..inputs.off_loop import off_loop
 from ..inputs.request import RunRequest
@@ -88,7 +88,7 @@ async def submit_local(
         assert source.factory is not None
         label = log_context(source.agent or source.factory.name, run_input.thread_id, run_input.run_id)
         try:
-            await source.factory.prepare(merged(*_configs(source, request)), source.user, label)
+            await source.factory.prepare(merge_configs(*_configs(source, request)), source.user, label)
         except Exception as error:
             return one_batch(_not_made(request, error, label))
         if source.is_served:  # its server could not do it yet
@@ -159,7 +159,7 @@ class _Input:
             return await submit(request, LocalPort(self._thread, request, source.graph))
         channels = source.input_channels(request.options)
         context = context_for(channels, request.run_input, request.intake, request.added)
-        config = merged(*_configs(source, request), {"configurable": {"run_id": request.run_input.run_id}})
+        config = merge_configs(*_configs(source, request), {"configurable": {"run_id": request.run_input.run_id}})
         try:
             made = await factory.make("threads.create_run", config, source.user, self._label, context)
         except Exception as error:
@@ -242,7 +242,8 @@ class LocalPort:
         await wait_for_clock(await self._newest_id(), self.label)
         known = self._runs.owners.known(self._thread.key) or {}
         stamp = {name: known.get(name, value) for name, value in self._source.stamp.items()}
-        config = merged(self._config, {"metadata": stamp})  # no run's checkpoint has the thread's metadata by itself
+        # A checkpoint that no run writes does not get the thread's metadata by itself.
+        config = merge_configs(self._config, {"metadata": stamp})
         with reading(self.label):
             await self._graph.aupdate_state(config, None, as_node=END)
 
@@ -254,7 +255,7 @@ class LocalPort:
         config, run_id, at_run = self._config, request.run_input.run_id, self._read.run_id
         if run.checkpoint is not None:
             at_run = run.checkpoint.run_id
-            config = merged(config, {"configurable": {"checkpoint_id": run.checkpoint.id, "checkpoint_ns": ""}})
+            config = merge_configs(config, {"configurable": {"checkpoint_id": run.checkpoint.id, "checkpoint_ns": ""}})
         values = run.input.values if run.is_turn else await self._written_in_place(run, config)
         setup = RunSetup(
             graph=source.graph,

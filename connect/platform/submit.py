@@ -36,7 +36,7 @@ from ..events.readers import Reader
 from ..events.relay import Relayed, relaying
 from ..inputs import Intake
 from ..inputs.channels import InputChannels, json_of
-from ..inputs.configs import merged
+from ..inputs.configs import merge_configs
 from ..inputs.request import RunRequest
 from ..inputs.thread_state import ThreadState
 from ..inputs.unsent import without_pending
@@ -224,7 +224,7 @@ def _has_ended_well(reader: Reader) -> bool:
 
 def _configured(run: NewRun, metadata: Metadata) -> dict[str, Any]:
     """The arguments of `runs.create` for the config and the context of a run."""
-    config: dict[str, Any] = dict(merged(run.request.intake.config, run.request.added.config))
+    config: dict[str, Any] = dict(merge_configs(run.request.intake.config, run.request.added.config))
     config["metadata"] = {**config["metadata"], **metadata}
     context = to_json(run.input.context)
     if config["configurable"] and isinstance(context, Mapping):

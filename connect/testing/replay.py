@@ -167,7 +167,7 @@ def _values(recording: Recording) -> Iterator[dict[str, Any]]:
 
 
 def _do_nothing(_: Any) -> None:
-    """Is the node of the graph. It never runs, because the graph streams the recording instead."""
+    """The only node of the graph. It never runs, because the graph streams the recording instead."""
 
 
 def _end(ending: Ending) -> Iterator[Any]:

@@ -133,7 +133,7 @@ async def _without_repetitions(parts: AsyncIterator[Any]) -> AsyncIterator[Strea
     """Yields the parts of a run that was joined from its start. A server may send some parts twice; `ReplayFilter` says
     why."""
     replay, clock = ReplayFilter(), asyncio.get_running_loop().time
-    replay.connected()
+    replay.note_joined()
     async with aclosing(cast(Any, parts)):
         waits_since = clock()
         async for part in parts:

@@ -16,7 +16,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.pregel import Pregel
 
 from ...errors import checked_run_id, checked_thread_id
-from ...inputs.configs import merged
+from ...inputs.configs import merge_configs
 from ..checkpointers import has_checkpointer
 
 _IDS: Final[tuple[str, ...]] = ("thread_id", "run_id")
@@ -24,9 +24,10 @@ _IDS: Final[tuple[str, ...]] = ("thread_id", "run_id")
 
 
 def graph_config(graph: Pregel[Any, Any, Any, Any], *configs: Mapping[str, Any]) -> RunnableConfig:
-    """The config with which a graph is run on a thread, or its thread written: `merged`, with a metadata dict of its
-    own: the graph's metadata, the configs' over those, and the ids of this thread and run over both."""
-    config = merged(*configs)
+    """Returns the config with which a graph is run on a thread, or its thread is written. The configs are merged, and
+    the metadata is a new dictionary: the graph's metadata, the configs' over those, and the ids of this thread and run
+    over both."""
+    config = merge_configs(*configs)
     own = (graph.config or {}).get("metadata") or {}
     metadata = {name: value for name, value in {**own, **config["metadata"]}.items() if name not in _IDS}
     ids = {name: config["configurable"][name] for name in _IDS if name in config["configurable"]}

@@ -23,7 +23,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import StateUpdate
 
 from ....translator import Translator
-from ...inputs.configs import merged
+from ...inputs.configs import merge_configs
 from ..channels import input_channels_of
 from ..checkpointers import Graph, has_checkpointer
 from ..checkpoints.outcome import pending
@@ -38,7 +38,7 @@ async def save_partial_messages(
     what it emitted. Raises what the checkpointer raises, and the edges behind the node."""
     if not (has_checkpointer(graph) and isinstance(graph, CompiledStateGraph) and messages_key in graph.channels):
         return
-    at: Any = merged(config)
+    at: Any = merge_configs(config)
     at["configurable"] = {**at["configurable"], "checkpoint_ns": ""}
     at["configurable"].pop("checkpoint_id", None)
     state = await graph.aget_state(at)

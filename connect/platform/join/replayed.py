@@ -17,7 +17,7 @@ States of a connection:
      |  ^                                                                                               ^ |
      |  +------- what follows does not fit: no jump ----+                                               | |
      +---------- the newest id, a known event ---------> guessing ---- the repetition is over ----------+ |
-     +---------- a wait, and an event that was made during it -------------------------------------------+
+     +---------- a wait, and an event that was made during it --------------------------------------------+
     rewound ---- the events of the newest id repeated --> kept
 
 The first connection begins in `kept`, all later ones in `rewound`: the stream is joined after an id that is older than
@@ -93,8 +93,8 @@ class _Position(NamedTuple):
 
 
 class ReplayFilter:
-    """Filters the events of one run's stream across connections. Call `connected` for each connection, and then `take`
-    for each event."""
+    """Filters the events of one run's stream across connections. Call `note_joined` for each connection, and then
+    `take` for each event."""
 
     def __init__(self) -> None:
         self.gap = False
@@ -128,7 +128,7 @@ class ReplayFilter:
             return _START
         return self._newest if self._position is None else self._position.before
 
-    def connected(self) -> None:
+    def note_joined(self) -> None:
         """Notes that the stream was joined after `resume_id`. Events that were waiting will be repeated."""
         self._state = "kept" if self._is_fresh else "rewound"
         self._next = 0

@@ -65,7 +65,7 @@ async def run_events(
                 thread.client, path, last_event_id=resume, read_timeout=thread.policy.read_timeout
             ) as received:
                 since = clock()
-                replay.connected()
+                replay.note_joined()
                 if is_first or not replays:
                     yield Connected(gap=not is_first)
                 is_first = False

@@ -11,7 +11,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_agui.connect import Intake, Local, Runs, run
 from langgraph_agui.connect.inputs.forking import MOST, Search
 from langgraph_agui.connect.inputs.plan import Again, Begin, Fork
-from langgraph_agui.connect.inputs.planning import NoEdits, planned
+from langgraph_agui.connect.inputs.planning import NoEdits, make_plan
 from langgraph_agui.connect.inputs.request import RunRequest
 from langgraph_agui.connect.inputs.thread_state import ThreadState
 from langgraph_agui.connect.thread_info import Checkpoint
@@ -50,7 +50,7 @@ async def test_long_conversations_are_planned_beside_the_event_loop(count: int, 
     roles = Roles({"user", "assistant"})
     request = await RunRequest.of(given([*messages, user(count)], "r"), Options(), Intake(roles=roles), "error")
     now = ThreadState(messages=[HumanMessage(each["content"], id=each["id"]) for each in messages])
-    wanted, _ = await planned(request, now, never, NoEdits())
+    wanted, _ = await make_plan(request, now, never, NoEdits())
     assert isinstance(wanted, Begin)
     assert [message.id for message in wanted.messages] == [f"u{count}"]
     assert len(request.view.messages) == count + 1

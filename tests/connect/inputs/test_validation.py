@@ -9,7 +9,7 @@ from ag_ui.core import RunAgentInput
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from langgraph_agui.connect.inputs import Intake
-from langgraph_agui.connect.inputs.planning import NoEdits, planned
+from langgraph_agui.connect.inputs.planning import NoEdits, make_plan
 from langgraph_agui.connect.inputs.request import RunRequest
 from langgraph_agui.connect.inputs.thread_state import ThreadState
 from langgraph_agui.connect.inputs.validation import validate_input
@@ -123,7 +123,7 @@ async def test_the_event_loop_continues_while_a_large_input_is_validated_and_pla
         return
         yield
 
-    assert await turns_during(planned(request, ThreadState(), history, NoEdits())) > 0
+    assert await turns_during(make_plan(request, ThreadState(), history, NoEdits())) > 0
 
 
 async def test_a_small_input_needs_no_thread() -> None:

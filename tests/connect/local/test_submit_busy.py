@@ -11,7 +11,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.connect import Intake, InvalidInputError, Local, Runs, submission
 from langgraph_agui.connect.errors import code_of
-from langgraph_agui.connect.inputs.planning import planned
+from langgraph_agui.connect.inputs.planning import make_plan
 from langgraph_agui.connect.inputs.request import RunRequest
 from langgraph_agui.connect.testing import Pause
 from langgraph_agui.translator import ClientView
@@ -165,7 +165,7 @@ async def test_what_a_queued_input_fails_in_is_logged_and_its_readers_are_told(
         await until(lambda: len(source.runs.queue.tasks) == 1)
         if not reads:
             await second.leave()
-        monkeypatch.setattr(submission, "planned", AsyncMock(side_effect=error))
+        monkeypatch.setattr(submission, "make_plan", AsyncMock(side_effect=error))
         point.open.set()
         await first.task
         await until(lambda: not source.runs.queue.tasks)
@@ -181,9 +181,9 @@ async def test_what_a_message_fails_in_that_came_with_an_answer_is_logged_and_to
     async def failing(asking: RunRequest, *rest: Any, **more: Any) -> Any:
         if asking.follows:
             raise ZeroDivisionError("a bug")
-        return await planned(asking, *rest, **more)
+        return await make_plan(asking, *rest, **more)
 
-    monkeypatch.setattr(submission, "planned", failing)
+    monkeypatch.setattr(submission, "make_plan", failing)
     point = Pause()
     point.open.set()
     async with Runs() as runs:

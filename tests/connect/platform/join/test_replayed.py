@@ -23,7 +23,7 @@ def events(said: str) -> list[Received]:
 
 def taken(cursor: ReplayFilter, received: Iterable[Received]) -> list[Received]:
     """What of one connection is new."""
-    cursor.connected()
+    cursor.note_joined()
     return [new for each in received for new in cursor.take(each)]
 
 
@@ -232,7 +232,7 @@ def test_data_of_any_depth_is_taken() -> None:
 
 def gaps(cursor: ReplayFilter, received: Iterable[Received]) -> list[bool]:
     """Whether there is a gap in front of each event of a connection."""
-    cursor.connected()
+    cursor.note_joined()
     found = []
     for each in received:
         cursor.take(each)

@@ -41,7 +41,7 @@ async def read(run: Started, cursor: ReplayFilter, most: int, last: Received | N
     """What of a connection is new, until it has brought so many events, or the last."""
     new: list[Received] = []
     async with aclosing(connection(run, cursor.resume_id())) as events:
-        cursor.connected()
+        cursor.note_joined()
         async for event in events:
             most -= 1
             new += cursor.take(event)
