@@ -14,7 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from . import peer
-from .connect import bodies, editors, idle, lists, processes, readers, serving
+from .connect import bodies, editors, idle, lists, load, processes, readers, serving
 from .rows import Row, table
 from .translator import catching_up, conversation, growth, live, memory, replay, values, wire
 
@@ -43,6 +43,7 @@ def main() -> int:
         "catch-up": catching_up.rows,
         "readers": readers.rows,
         "serving": serving.rows,
+        "load": lambda: load.rows(peer=asked.peer),
         "bodies": bodies.rows,
         "processes": processes.rows,
         "editors": editors.rows,
@@ -73,6 +74,7 @@ def _arguments() -> argparse.Namespace:
         "catch-up",
         "readers",
         "serving",
+        "load",
         "bodies",
         "processes",
         "editors",

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from ag_ui.core import RunAgentInput
 from ag_ui.encoder import EventEncoder
+from starlette.types import ASGIApp
 
 from .graphs import ASKED
 
@@ -22,7 +23,7 @@ class Peer(NamedTuple):
 
     async def run(self, where: Any, state: Any = None) -> int:
         """One run, encoded; the bytes of it."""
-        agent = _agent_class()(name="agent", graph=self.graph, emit_raw_events=self.raw)
+        agent = self._agent()
         asked = RunAgentInput.model_validate(
             {
                 "threadId": where["configurable"]["thread_id"],
@@ -36,6 +37,18 @@ class Peer(NamedTuple):
         )
         encoder = EventEncoder()
         return sum([len(encoder.encode(event).encode()) async for event in agent.run(asked)])
+
+    def app(self, path: str) -> ASGIApp:
+        """An app that serves it, as the peer's documentation has it."""
+        from ag_ui_langgraph import add_langgraph_fastapi_endpoint
+        from fastapi import FastAPI
+
+        app = FastAPI()
+        add_langgraph_fastapi_endpoint(app, self._agent(), path)
+        return app
+
+    def _agent(self) -> Any:
+        return _agent_class()(name="agent", graph=self.graph, emit_raw_events=self.raw)
 
 
 def require() -> None:

@@ -11,8 +11,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import socket
-import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from statistics import median
@@ -24,6 +22,7 @@ import httpx
 
 from ..rows import Row
 from .served import SIZES, TOKENS, input_of
+from .servers import measured_server, spent
 
 RUNS = 200
 IDLE = 1_000
@@ -51,7 +50,7 @@ def rows() -> Iterator[Row]:
 
 
 async def _measured() -> list[Row]:
-    async with _server() as http:
+    async with measured_server("benchmarks.connect.served") as http:
         sized = [f"{name}-{tokens}" for tokens in SIZES for name in ("alone", "answering")]
         found: dict[str, list[Answered]] = {name: [] for name in ("bare", "alone", "answering", *sized)}
         for each in found:
@@ -97,20 +96,20 @@ def _parts(found: dict[str, list[Answered]]) -> Iterator[Row]:
 
 async def _idle(name: str, path: str) -> Row:
     """Memory by reader, of a server that has done nothing else: memory that was freed would be taken again."""
-    async with _server() as http, AsyncExitStack() as readers:
+    async with measured_server("benchmarks.connect.served") as http, AsyncExitStack() as readers:
         for _ in range(_WARM):
             await readers.enter_async_context(_reading(http, path))
-        before = await _spent(http, "memory")
+        before = await spent(http, "memory")
         for _ in range(IDLE):
             await readers.enter_async_context(_reading(http, path))
-        grown = await _spent(http, "memory") - before
+        grown = await spent(http, "memory") - before
     return Row("serving", f"memory by idle reader, {IDLE:,} {name}", grown / IDLE, "B", _MEMORY)
 
 
 async def _asked(http: httpx.AsyncClient, name: str) -> Answered:
-    before, began = await _spent(http, "cpu"), perf_counter()
+    before, began = await spent(http, "cpu"), perf_counter()
     bodies = await asyncio.gather(*(_body(http, name) for _ in range(RUNS)))
-    seconds, cpu = perf_counter() - began, await _spent(http, "cpu") - before
+    seconds, cpu = perf_counter() - began, await spent(http, "cpu") - before
     whole = sum(b'"RUN_FINISHED"' in body[-2_000:] for body in bodies)
     return Answered(cpu, seconds, sum(len(_FRAME.findall(body)) for body in bodies), whole)
 
@@ -145,32 +144,3 @@ def _request(path: str, *lines: str) -> bytes:
     body = b"" if watches else json.dumps(input_of("quiet" if path == "/quiet" else uuid4().hex)).encode()
     head = [f"{'GET' if watches else 'POST'} {path} HTTP/1.1", "Host: x", "Content-Type: application/json", *lines]
     return "\r\n".join([*head, f"Content-Length: {len(body)}", "", ""]).encode() + body
-
-
-async def _spent(http: httpx.AsyncClient, what: str) -> float:
-    return float((await http.get("/spent")).json()[what])
-
-
-@asynccontextmanager
-async def _server() -> AsyncIterator[httpx.AsyncClient]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    process = await asyncio.create_subprocess_exec(sys.executable, "-m", "benchmarks.connect.served", str(port))
-    try:
-        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=_WITHIN, trust_env=False) as http:
-            await _until_up(http)
-            yield http
-    finally:
-        process.kill()
-        await process.wait()
-
-
-async def _until_up(http: httpx.AsyncClient) -> None:
-    async with asyncio.timeout(_WITHIN):
-        while True:
-            try:
-                await http.get("/health")
-                return
-            except httpx.ConnectError:
-                await asyncio.sleep(0.1)

@@ -58,7 +58,8 @@ class EventLog:
         self._most_bytes = most_bytes
         self._ring: Batch = []
         self._first = 0
-        self._news = asyncio.Event()
+        self._waiting: list[asyncio.Future[None]] = []
+        """What the readers wait for that have all events."""
         self.run = 0
         """The number of the run, as in `Offset`."""
         self.readers = 0
@@ -126,7 +127,7 @@ class EventLog:
                     reader.offset = Offset(self.run, position.at) if is_own else None
                     yield batch
                 else:
-                    await self._news.wait()
+                    await self._news()
                 batch = self._next(position)
             reader.view = self._view.copy()
         finally:
@@ -168,10 +169,23 @@ class EventLog:
             batch[-1].run, batch[-1].at = self.run, self.end
         return batch
 
+    async def _news(self) -> None:
+        """Waits for the next events. An `asyncio.Event` would do, at twice the cost of each wait."""
+        waiting = asyncio.get_running_loop().create_future()
+        self._waiting.append(waiting)
+        try:
+            await waiting
+        except BaseException:
+            if waiting in self._waiting:  # else it was woken in the same moment
+                self._waiting.remove(waiting)
+            raise
+
     def _wake(self) -> None:
         """Wakes the readers that wait now."""
-        self._news.set()
-        self._news.clear()
+        woken, self._waiting = self._waiting, []
+        for waiting in woken:
+            if not waiting.done():
+                waiting.set_result(None)
 
     def _shorten(self) -> None:
         """Drops the older half until the rest is within bounds: on average that costs nothing per event."""

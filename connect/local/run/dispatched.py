@@ -21,9 +21,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
-from contextlib import aclosing
-from typing import Any, Final, NamedTuple, cast
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
 
 import orjson
 from langchain_core.callbacks import BaseCallbackHandler
@@ -90,20 +89,16 @@ class _Handler(BaseCallbackHandler):
 
 
 def with_handler(config: RunnableConfig, emit: Callable[[Any], bool], label: str) -> RunnableConfig:
-    """The config of a run whose stream is to have dispatched events; give the stream to `with_dispatched`. `emit`:
-    emits a part of another thread, see `run.Stream`. `label`: the run as log lines name it."""
+    """The config of a run whose stream is to have dispatched events; each of its parts is read by `parts_of`.
+    `emit`: emits a part of another thread, see `run.Stream`. `label`: the run as log lines name it."""
     return merge_configs(config, {"callbacks": [_Handler(emit, label)]})
 
 
-async def with_dispatched(parts: AsyncIterator[Any]) -> AsyncGenerator[Any, None]:
-    """The parts of a run's stream, with parts of LangGraph's own modes in place of dispatched events."""
-    async with aclosing(cast(Any, parts)):
-        async for part in parts:
-            if type(part[2]) is _Dispatched:
-                for mode, data in _read(part[2]):
-                    yield part[0], mode, data
-            else:
-                yield part
+def parts_of(part: Any) -> Iterable[Any]:
+    """A part of a run's stream, or parts of LangGraph's own modes in place of a dispatched event."""
+    if type(part[2]) is not _Dispatched:
+        return (part,)
+    return [(part[0], mode, data) for mode, data in _read(part[2])]
 
 
 def _read(event: _Dispatched) -> Iterator[tuple[str, Any]]:

@@ -51,6 +51,7 @@ from ...events.readers import Reader
 from ...events.streams import models
 from ...run_outcome import Subgraph
 from ..store.active_run import CANCEL_WAIT, LastRun, RunStatus, ThreadKey
+from .dispatched import parts_of
 from .functions import context_for, running_functions
 from .report import RunReport
 from .summary import Outcome, RunSummary
@@ -303,7 +304,8 @@ class Run:
             async for part in parts:
                 if (confirmed := self._confirmation(self)) is not None:
                     await confirmed
-                self._feed(part)
+                for each in parts_of(part):
+                    self._feed(each)
                 fed += 1
                 if fed % _PARTS_PER_TURN == 0:
                     await asyncio.sleep(0)

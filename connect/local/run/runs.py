@@ -42,7 +42,7 @@ from ..store.memory_store import MemoryRunStore
 from ..store.poller import Pollers
 from ..store.run_store import RunStore
 from .configs import run_config
-from .dispatched import with_dispatched, with_handler
+from .dispatched import with_handler
 from .partial_messages import save_partial_messages
 from .queued_inputs import QueuedInputs
 from .run import Run
@@ -177,8 +177,7 @@ class Runs:
         def stream(emit: Callable[[Any], bool]) -> AsyncIterator[Any]:
             within = with_marker(config) if setup.mark_structured_output else config
             within = with_handler(within, emit, run.label) if setup.dispatched_events else within
-            parts = own.astream(setup.input, within, context=setup.context, stream_mode=RUN_MODES, subgraphs=True)
-            return with_dispatched(parts) if setup.dispatched_events else parts
+            return own.astream(setup.input, within, context=setup.context, stream_mode=RUN_MODES, subgraphs=True)
 
         save = None
         if setup.on_cancel == "save":
