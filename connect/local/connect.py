@@ -40,12 +40,15 @@ async def attach_local(
     options = direct_options(options or await source.options())
     thread = LocalThread(source, thread_id)
     with reading(thread.label(run_id)):
-        feed = await source.runs.feed(thread.key)  # first: it has every later run
+        feed: Feed | None = None
         present = await thread.present(options)
+        if run_id is None and present is not None and (not thread.is_quiet or source.runs.queue.on(thread.key)):
+            feed = await source.runs.feed(thread.key)
+            present = await thread.present(options)  # after that: the feed has every later run
         if present is None and run_id is not None and not await thread.may_be_used():
             run_id = None  # such a thread is unknown, even if the run is named
     batches = _present_batches(present, thread_id, reader, options, run_id, past_errors)
-    if present is None or run_id is not None:
+    if present is None or feed is None:
         return batches
     return _with_queued(batches, present, thread, reader, feed)
 

@@ -199,8 +199,7 @@ class GraphSource:
 
     async def readable_run(self, key: ThreadKey) -> ActiveRun | None:
         """The active run of a thread, in whatever process, or an ended one that is kept."""
-        last = await self.runs.store.last(key)
-        return await self.runs.store.active(key) or (None if last is None else last.run)
+        return (await self.runs.store.now(key)).readable
 
     async def options(self) -> Options:
         """The options when none are given: the channels of the graph's output schema. Where a function makes graphs and

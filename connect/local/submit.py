@@ -64,7 +64,7 @@ from .run.run import Run
 from .run.run_setup import RunSetup
 from .run.runs import Runs, agent_of
 from .source import GraphSource
-from .store.active_run import ActiveRun
+from .store.active_run import ActiveRun, ThreadNow
 from .store.turns import Turn
 from .thread import LocalThread
 
@@ -110,12 +110,12 @@ class _Input:
         wait on the thread."""
         if self._store.is_shared:
             await self._keep_messages()  # first: the store may take its time
-        await self._check_owner()
-        active = await self._store.active(self._thread.key)
-        if active is not None and self._is_refused(active):
-            return self._joined(active)
+        now = await self._store.now(self._thread.key)
+        await self._check_owner(now)
+        if now.active is not None and self._is_refused(now.active):
+            return self._joined(now.active)
         turn = self._store.turn(self._thread.key)
-        waits = active is not None or await turn.is_taken()
+        waits = now.active is not None or now.has_inputs
         if self._intake.busy == "queue" and waits:
             runs = self._source.runs
             if queue is not None and runs.queue.on(self._thread.key) >= queue:
@@ -127,36 +127,35 @@ class _Input:
         # the thread is read while the input has its place in the line already
         keeping = asyncio.ensure_future(self._keep_messages()) if waits else None
         try:
-            async with turn.taken() as has_waited:
+            async with turn.taken() as now:
                 if keeping is not None:
                     await keeping
-                if has_waited:
-                    await self._check_owner()
-                return await self._when_free()
+                return await self._when_free(now)
         finally:
             if keeping is not None:
                 keeping.cancel()
 
-    async def _when_free(self) -> Batches:
+    async def _when_free(self, now: ThreadNow) -> Batches:
         while True:
-            active = await self._store.active(self._thread.key)
+            await self._check_owner(now)  # another agent, or user, may have begun on it meanwhile
+            active = now.active
             if active is None:
                 with suppress(RunConflictError):  # a run started without a turn, or while this process was frozen
-                    return await self._submitted()
+                    return await self._submitted(now)
             elif self._is_refused(active):
                 return self._joined(active)
             elif self._intake.busy == "queue":
                 await active.wait()
             elif await active.cancel() == "stopping":
                 return self._joined(active)
-            await self._check_owner()  # another agent, or user, may have begun on it meanwhile
+            now = await self._store.now(self._thread.key)
 
-    async def _submitted(self) -> Batches:
+    async def _submitted(self, now: ThreadNow) -> Batches:
         """Submits the input to the graph of its run. If a function makes the graph, it is called first: what the thread
         waits for, and which tools are the graph's own, depends on the graph."""
         source, request, factory = self._source, self._request, self._source.factory
         if factory is None:
-            return await submit(request, LocalPort(self._thread, request, source.graph))
+            return await submit(request, LocalPort(self._thread, request, source.graph, now))
         channels = source.input_channels(request.options)
         context = context_for(channels, request.run_input, request.intake, request.added)
         config = merge_configs(*_configs(source, request), {"configurable": {"run_id": request.run_input.run_id}})
@@ -165,7 +164,7 @@ class _Input:
         except Exception as error:
             return one_batch(_not_made(request, error, self._label))
         try:
-            return await submit(request, LocalPort(self._thread, request, made.graph, made))
+            return await submit(request, LocalPort(self._thread, request, made.graph, now, made))
         finally:
             if not made.is_taken:
                 made.leave()
@@ -185,10 +184,10 @@ class _Input:
             "without one"
         )
 
-    async def _check_owner(self) -> None:
-        """Raises `ThreadNotFoundError` for a thread that may not be used."""
+    async def _check_owner(self, now: ThreadNow) -> None:
+        """Raises `ThreadNotFoundError` for a thread that may not be used. `now`: what the run store knows of it."""
         with reading(self._label):
-            is_ours = await self._thread.may_be_used()
+            is_ours = await self._thread.may_be_used_with(now.readable)
         if not is_ours:
             raise ThreadNotFoundError
 
@@ -204,9 +203,11 @@ class _Input:
 
 class LocalPort:
     """A thread of this process for an input; see `submission.Port`. `graph`: the one that runs, and reads the thread.
-    `made`: the same, if it was made for this run alone."""
+    `now`: what the run store knows of it. `made`: the graph, if it was made for this run alone."""
 
-    def __init__(self, thread: LocalThread, request: RunRequest, graph: Graph, made: MadeGraph | None = None) -> None:
+    def __init__(
+        self, thread: LocalThread, request: RunRequest, graph: Graph, now: ThreadNow, made: MadeGraph | None = None
+    ) -> None:
         source = thread.source
         self.label = thread.label(request.run_input.run_id)
         self.channels = source.input_channels(request.options)
@@ -217,16 +218,18 @@ class LocalPort:
         self._options = request.options
         self._read = CheckpointRead(ThreadState())
         """The thread as it was read last."""
+        self._now: ThreadNow | None = now
+        """What the store knew before; None once it has to be asked again."""
         self._revision = 0
         """Its revision then."""
 
     async def read(self) -> ThreadRead:
         """See `Port`."""
         store, key = self._runs.store, self._thread.key
-        self._revision = await store.revision(key)  # first: what changes from now on is noticed
-        last = await store.last(key)
+        now, self._now = self._now or await store.now(key), None
+        self._revision = now.revision  # of the moment before the read: what changes from now on is noticed
         with reading(self.label):
-            self._read = await self._thread.read(self._graph, self._config, last, self._options)
+            self._read = await self._thread.read(self._graph, self._config, now.last, self._options)
         self._runs.note_outcome(key, self._read.outcome, agent_of(self._source.graph, self._source.agent))
         return self._read
 

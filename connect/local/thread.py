@@ -43,6 +43,8 @@ class LocalThread:
         self.id = thread_id
         self.key = source.key(thread_id)
         """The thread as the run store knows it."""
+        self.is_quiet = False
+        """Whether no run was active, and no input waited, when `present` had read it."""
         self._made: tuple[Mapping[str, Any], Graph] | None = None
         """The graph that was made to read it, and what it was made of."""
 
@@ -50,14 +52,17 @@ class LocalThread:
         """The agent, the thread and the run, as log lines name them."""
         return log_context(agent_of(self.source.graph, self.source.agent), self.id, run_id)
 
-    async def may_be_used(self, present: ActiveRun | RunOutcome | None = None) -> bool:
-        """Whether this agent and this user may use the thread. `present`: what is to be read or stopped; if that is not
-        a run, the store is asked for one, since another process may have started it."""
+    async def may_be_used(self) -> bool:
+        """Whether this agent and this user may use the thread. The store is asked for a run of it, since another
+        process may have started one."""
+        return not self.source.access.keys or await self.may_be_used_with(await self.source.readable_run(self.key))
+
+    async def may_be_used_with(self, run: ActiveRun | None) -> bool:
+        """The same, where it is known which run can be read of it."""
         source, key = self.source, self.key
         access, saver = source.access, source.graph.checkpointer
         if not access.keys:
             return True
-        run = await source.readable_run(key) if present is None or isinstance(present, RunOutcome) else present
         if run is not None:  # its thread may have no checkpoint yet
             source.runs.owners.note(key, run.metadata)
         if not isinstance(saver, BaseCheckpointSaver):
@@ -106,7 +111,7 @@ class LocalThread:
     async def active(self) -> ActiveRun | None:
         """The run that is active on it, in whatever process."""
         run = await self.source.runs.store.active(self.key)
-        return run if run is not None and await self.may_be_used(run) else None
+        return run if run is not None and await self.may_be_used_with(run) else None
 
     async def cancel(self, run_id: str | None, wait: float) -> bool:
         """Stops the active run, which has to be this one if a run is named; whether its graph has stopped within `wait`
@@ -121,19 +126,22 @@ class LocalThread:
     async def present(self, options: Options) -> ActiveRun | RunOutcome | None:
         """The active run, if it can be read, or an ended one of a graph without a checkpointer, or else how the last
         one ended, as these options show it; None for a thread that is unknown, or may not be used."""
-        present = await self._read_present(options)
-        return present if present is not None and await self.may_be_used(present) else None
+        present, run = await self._read_present(options)
+        return present if present is not None and await self.may_be_used_with(run) else None
 
-    async def _read_present(self, options: Options) -> ActiveRun | RunOutcome | None:
+    async def _read_present(self, options: Options) -> tuple[ActiveRun | RunOutcome | None, ActiveRun | None]:
+        """The thread, and the run that can be read of it."""
         source, store, key = self.source, self.source.runs.store, self.key
         while True:
-            run, last = await store.active(key), await store.last(key)
+            known = await store.now(key)
+            run, last = known.active, known.last
             if run is not None and run.status == "stopping" and await run.stream_end():
                 continue  # the checkpoint has what the run left
             if run is not None and run.is_readable:
-                return run
+                return run, run
             if not has_checkpointer(source.graph):
-                return None if last is None else last.run
+                self.is_quiet = run is None and not known.has_inputs
+                return (None if last is None else last.run), known.readable
             graph = await self.graph()
             idle = await answered(self._idle(graph, last), source.read_timeout)
             if idle is not None:
@@ -141,9 +149,11 @@ class LocalThread:
                 checkpoints = history(graph, config, source.read_timeout)
                 number = last.number if last is not None and last.run_id == idle.run_id else 0
                 idle = replace(await outcome_with_replaced(idle, options, checkpoints), number=number)
-            if await store.active(key) is run and await store.last(key) == last:
+            known = await store.now(key)
+            if known.active is run and known.last == last:
                 source.runs.note_outcome(key, idle, source.agent or source.graph)
-                return idle
+                self.is_quiet = run is None and not known.has_inputs
+                return idle, known.readable
 
     async def _idle(self, graph: Graph, last: LastRun | None) -> RunOutcome | None:
         state = await newest(graph, {"configurable": {"thread_id": self.id}})

@@ -135,7 +135,7 @@ class _Watch:
     async def may_show(self, run: ActiveRun) -> bool:
         """Whether the thread of this run may be used."""
         try:
-            return await self._thread.may_be_used(run)
+            return await self._thread.may_be_used_with(run)
         except Exception:  # whatever a checkpointer raises
             _log.exception("The checkpointer raised (%s).", run.label)
             return False

@@ -139,3 +139,25 @@ class LastRun:
     waiting_messages: Sequence[dict[str, Any]] = ()
     asking_calls: Mapping[str, str | None] = field(default_factory=dict)
     run: ActiveRun | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadNow:
+    """What a store knows of a thread, all of one moment.
+
+    - `active`: the run that is running or stopping on it.
+    - `last`: how its last run ended, as long as that is kept.
+    - `revision`: a number that changes when a run starts, and when it ends.
+    - `has_inputs`: whether an input has the turn, or waits for it; True also where a run of this process is active, and
+      nobody else was asked.
+    """
+
+    active: ActiveRun | None
+    last: LastRun | None
+    revision: int
+    has_inputs: bool
+
+    @property
+    def readable(self) -> ActiveRun | None:
+        """The active run, or the last one, if its graph has no checkpointer."""
+        return self.active or (None if self.last is None else self.last.run)

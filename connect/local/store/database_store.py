@@ -19,6 +19,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final, Protocol
 from uuid import uuid4
 from weakref import WeakSet, WeakValueDictionary
@@ -28,7 +29,7 @@ from langgraph.pregel import Pregel
 from ...errors import RunConflictError, StoreUnavailableError
 from ..checkpointers import has_checkpointer
 from ..encryption import cipher_of
-from .active_run import ActiveRun, LastRun, OwnedRun, ThreadKey
+from .active_run import ActiveRun, LastRun, OwnedRun, ThreadKey, ThreadNow
 from .appends import Appends
 from .background import Background
 from .contact import Contact
@@ -164,7 +165,7 @@ class DatabaseRunStore(ABC):
 
     async def revision(self, thread: ThreadKey) -> int:
         """See `RunStore.revision`. Raises `StoreUnavailableError` where the database does not answer."""
-        return await self._database.fence(thread)
+        return (await self._database.lease_of(thread)).fence
 
     def _begin_run(self, own: Own, run: OwnedRun, sent: float, last: RunEnd | None) -> int:
         """Holds the thread of a run that was claimed. `sent`: when its claim was sent. `last`: how the run before it
@@ -215,10 +216,26 @@ class DatabaseRunStore(ABC):
         holder = self._owned.get(thread)
         if holder is not None and not holder.is_free:
             return holder.run
-        now = await self._lease(thread)
+        return self._active_at(thread, await self._lease(thread))
+
+    def _active_at(self, thread: ThreadKey, now: Lease) -> ActiveRun | None:
         if self._is_own(now) and (holder := self._owned.get(thread)) is not None:
             return None if holder.is_free else holder.run
         return self._active_run(thread, now)  # also one that this process claimed without getting the answer
+
+    async def now(self, thread: ThreadKey) -> ThreadNow:
+        """See `RunStore.now`."""
+        holder = self._owned.get(thread)
+        if holder is not None and not holder.is_free:
+            return ThreadNow(holder.run, await self._last_run(thread, holder.last), holder.number, has_inputs=True)
+        return await self._now_at(thread, await self._lease(thread))
+
+    async def _now_at(self, thread: ThreadKey, now: Lease) -> ThreadNow:
+        if now.state == "doubt":
+            now = await self._lease(thread)
+        active, holder = self._active_at(thread, now), self._owned.get(thread)
+        last = await self._last_run(thread, now.last if holder is None else holder.last)
+        return ThreadNow(active, last, now.fence, now.waiting > 0)
 
     async def _active_elsewhere(self, thread: ThreadKey) -> ActiveRun | None:
         """The active run of another process."""
@@ -257,7 +274,10 @@ class DatabaseRunStore(ABC):
     async def last(self, thread: ThreadKey) -> LastRun | None:
         """See `RunStore.last`. Without a checkpointer it has the run's events too, as long as the log is kept."""
         holder = self._owned.get(thread)
-        stored = await self._database.last(thread) if holder is None else holder.last
+        stored = (await self._database.lease_of(thread)).last if holder is None else holder.last
+        return await self._last_run(thread, stored)
+
+    async def _last_run(self, thread: ThreadKey, stored: RunEnd | None) -> LastRun | None:
         if stored is None:
             return None
         last, claim = stored.last, stored.claim
@@ -271,7 +291,7 @@ class DatabaseRunStore(ABC):
 
     def turn(self, thread: ThreadKey) -> DatabaseTurn:
         """The turn on a thread."""
-        return DatabaseTurn(self._database, thread)
+        return DatabaseTurn(self._database, thread, partial(self._now_at, thread))
 
     async def started(self, thread: ThreadKey) -> Feed:
         """See `RunStore.started`."""

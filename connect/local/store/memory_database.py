@@ -165,17 +165,11 @@ class MemoryRunDatabase(RunDatabase):
     async def lease_of(self, thread: ThreadKey) -> Lease:
         """See `RunDatabase.lease_of`."""
         known = self._data.thread(thread)
+        waiting = len(self._data.lines.get(thread, ()))
         if known.run is None:
-            return Lease("free", 0.0, known.fence, None, False)
-        return Lease("valid", _LEASE, known.fence, known.run.claim, known.status == "stopping")
-
-    async def fence(self, thread: ThreadKey) -> int:
-        """See `RunDatabase.fence`."""
-        return self._data.thread(thread).fence
-
-    async def last(self, thread: ThreadKey) -> RunEnd | None:
-        """See `RunDatabase.last`."""
-        return self._data.thread(thread).last
+            return Lease("free", 0.0, known.fence, None, False, known.last, waiting)
+        is_stopping = known.status == "stopping"
+        return Lease("valid", _LEASE, known.fence, known.run.claim, is_stopping, known.last, waiting)
 
     async def forget(self, thread: ThreadKey) -> None:
         """See `RunDatabase.forget`."""
@@ -282,7 +276,7 @@ class MemoryRunDatabase(RunDatabase):
 
     # --- queued inputs, notifications -----------------------------------------------------------------------------
 
-    async def turn(self, thread: ThreadKey, ticket: str, *, closes: bool) -> bool:
+    async def turn(self, thread: ThreadKey, ticket: str, *, closes: bool) -> Lease | None:
         """See `RunDatabase.turn`."""
         line = self._data.lines.setdefault(thread, [])
         if ticket not in line:
@@ -290,7 +284,7 @@ class MemoryRunDatabase(RunDatabase):
         has_turn = line[0] == ticket
         if has_turn and closes:
             self._data.closed[thread] = ticket
-        return has_turn
+        return await self.lease_of(thread) if has_turn else None
 
     async def leave(self, thread: ThreadKey, ticket: str) -> None:
         """See `RunDatabase.leave`."""
@@ -302,10 +296,6 @@ class MemoryRunDatabase(RunDatabase):
         if self._data.closed.get(thread) == ticket:
             del self._data.closed[thread]
         self._data.notify(thread, News("turn"))
-
-    async def waiting(self, thread: ThreadKey) -> int:
-        """See `RunDatabase.waiting`."""
-        return len(self._data.lines.get(thread, ()))
 
     async def subscribe(self, thread: ThreadKey, take: Take) -> None:
         """See `RunDatabase.subscribe`."""

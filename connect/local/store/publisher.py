@@ -220,6 +220,8 @@ class Publisher:
             if self._has_ended:
                 await self._append(self._entry(self.run.status, []))
             return
+        if self._has_ended:
+            batch = await self._to_the_end(batch)
         if self._kind == MORE and not self._continues(batch):
             await self._begin_anew()
             return
@@ -231,6 +233,15 @@ class Publisher:
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._window):
                     await self._woken.wait()
+
+    async def _to_the_end(self, batch: Batch) -> Batch:
+        """A batch of a run that has ended, and those behind it, which are ready: they need no entry of their own."""
+        while self._batches is not None and batch[-1].event["type"] not in _ENDS:
+            rest = await anext(self._batches, None)
+            if rest is None:
+                break
+            batch = [*batch, *rest]
+        return batch
 
     async def _shorten(self) -> None:
         """Appends all events that are ready, then a snapshot that replaces the entries of the log."""

@@ -45,7 +45,10 @@ class Lease(NamedTuple):
     - `state`: `valid`: its run has it. `lost`: its run has lost it, and another may claim the thread.
       `doubt`: it is not yet known whether the run is lost, or whether there is one. `free`: there is none.
     - `seconds`: for which it is valid, or in doubt.
-    - `fence`, `claim`, `is_stopping`: of its run; of a free thread the highest fence, 0 if none is known.
+    - `fence`, `claim`, `is_stopping`: of its run; of a free thread the highest fence, 0 if none is known. The fence
+      rises when a run is claimed and when it is released.
+    - `last`: how the thread's last run ended.
+    - `waiting`: how many tickets there are.
     """
 
     state: Literal["valid", "doubt", "lost", "free"]
@@ -53,6 +56,8 @@ class Lease(NamedTuple):
     fence: int
     claim: Claim | None
     is_stopping: bool
+    last: RunEnd | None
+    waiting: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,14 +174,7 @@ class RunDatabase(LeaseRenewer, Protocol):
         says how it ended."""
 
     async def lease_of(self, thread: ThreadKey) -> Lease:
-        """The lease of a thread."""
-
-    async def fence(self, thread: ThreadKey) -> int:
-        """The highest fence of a thread, which rises when a run is claimed and when it is released; 0 if none is
-        known."""
-
-    async def last(self, thread: ThreadKey) -> RunEnd | None:
-        """How the last run of a thread ended."""
+        """The lease of a thread, and what else is known of it at this moment."""
 
     async def forget(self, thread: ThreadKey) -> None:
         """Forgets how the last run ended, and the events of all runs: the thread was deleted. Its run, if it has one,
@@ -209,15 +207,12 @@ class RunDatabase(LeaseRenewer, Protocol):
 
     # --- queued inputs --------------------------------------------------------------------------------------------
 
-    async def turn(self, thread: ThreadKey, ticket: str, *, closes: bool) -> bool:
-        """Gives a ticket a place in the order, or renews it for one more lease; whether it is its turn. `closes`: no
-        run is claimed in its turn."""
+    async def turn(self, thread: ThreadKey, ticket: str, *, closes: bool) -> Lease | None:
+        """Gives a ticket a place in the order, or renews it for one more lease. If it is its turn, what is known of the
+        thread. `closes`: no run is claimed in its turn."""
 
     async def leave(self, thread: ThreadKey, ticket: str) -> None:
         """Takes a ticket back."""
-
-    async def waiting(self, thread: ThreadKey) -> int:
-        """How many tickets there are."""
 
     # --- notifications --------------------------------------------------------------------------------------------
 

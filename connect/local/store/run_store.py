@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 from langgraph.pregel import Pregel
 
-from .active_run import ActiveRun, LastRun, OwnedRun, ThreadKey
+from .active_run import ActiveRun, LastRun, OwnedRun, ThreadKey, ThreadNow
 from .feed import Feed
 from .turns import Turn
 
@@ -39,6 +39,9 @@ class RunStore(Protocol):
         """Makes a run, which has not begun, the active one of its thread; its number. Waits while the thread is closed.
         Raises `RunConflictError`, with the id of the active run, where there is one; and where the thread has another
         `revision` than this."""
+
+    async def now(self, thread: ThreadKey) -> ThreadNow:
+        """What is known of a thread: `active`, `last` and more, at the price of one of them."""
 
     async def revision(self, thread: ThreadKey) -> int:
         """A number that changes when a run of the thread starts, and when it ends."""

@@ -11,14 +11,14 @@ most.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import Protocol
 from uuid import uuid4
 
 from ...errors import StoreUnavailableError
-from .active_run import ThreadKey
-from .run_database import News, RunDatabase
+from .active_run import ThreadKey, ThreadNow
+from .run_database import Lease, News, RunDatabase
 
 
 class Turn(Protocol):
@@ -27,45 +27,46 @@ class Turn(Protocol):
     async def is_taken(self) -> bool:
         """Whether an input has the turn, or waits for it."""
 
-    def taken(self) -> AbstractAsyncContextManager[bool]:
-        """Waits for the turn, and has it within the block; whether others had it before. Cancelling the wait gives up
-        the place in the order."""
+    def taken(self) -> AbstractAsyncContextManager[ThreadNow]:
+        """Waits for the turn, and has it within the block; what the store knows of the thread then. Cancelling the wait
+        gives up the place in the order."""
 
-    def closed(self) -> AbstractAsyncContextManager[bool]:
+    def closed(self) -> AbstractAsyncContextManager[ThreadNow]:
         """As `taken`, and no run is claimed within the block."""
 
 
 class DatabaseTurn:
-    """The turn on one thread of a run database; see `Turn`."""
+    """The turn on one thread of a run database; see `Turn`. `known`: what follows from a lease of the thread."""
 
-    def __init__(self, database: RunDatabase, thread: ThreadKey) -> None:
+    def __init__(
+        self, database: RunDatabase, thread: ThreadKey, known: Callable[[Lease], Awaitable[ThreadNow]]
+    ) -> None:
         self._database = database
         self._thread = thread
+        self._known = known
 
     async def is_taken(self) -> bool:
         """See `Turn`."""
-        return await self._database.waiting(self._thread) > 0
+        return (await self._database.lease_of(self._thread)).waiting > 0
 
-    def taken(self) -> AbstractAsyncContextManager[bool]:
+    def taken(self) -> AbstractAsyncContextManager[ThreadNow]:
         """See `Turn`."""
         return self._taken(closes=False)
 
-    def closed(self) -> AbstractAsyncContextManager[bool]:
+    def closed(self) -> AbstractAsyncContextManager[ThreadNow]:
         """See `Turn`."""
         return self._taken(closes=True)
 
     @asynccontextmanager
-    async def _taken(self, *, closes: bool) -> AsyncGenerator[bool, None]:
+    async def _taken(self, *, closes: bool) -> AsyncGenerator[ThreadNow, None]:
         ticket = _Ticket(self._database, self._thread, closes=closes)
-        has_waited = False
         try:
-            if not await ticket.has_turn():
-                has_waited = True
+            if (lease := await ticket.turn()) is None:
                 async with TurnNews(self._database, self._thread) as news:
-                    while not await ticket.has_turn():
+                    while (lease := await ticket.turn()) is None:
                         await news.next()
             ticket.keep()
-            yield has_waited
+            yield await self._known(lease)
         finally:
             await ticket.give_back()
 
@@ -81,8 +82,8 @@ class _Ticket:
         self._timer: asyncio.TimerHandle | None = None
         self._renewing: asyncio.Task[None] | None = None
 
-    async def has_turn(self) -> bool:
-        """Whether it is the first. It counts for one more lease."""
+    async def turn(self) -> Lease | None:
+        """What is known of the thread, if it is the first. It counts for one more lease."""
         return await self._database.turn(self._thread, self._id, closes=self._closes)
 
     def keep(self) -> None:
@@ -105,7 +106,7 @@ class _Ticket:
     async def _renew(self) -> None:
         while True:
             with suppress(StoreUnavailableError):
-                await self.has_turn()
+                await self.turn()
             await asyncio.sleep(self._database.lease / 3)
 
 

@@ -307,5 +307,5 @@ class Machine(RuleBasedStateMachine):
         super().check_invariants(*given, **more)
         for owner, run in self.readers:
             assert text(owner.view).startswith(text(run._view))
-        end = self.ask(lambda: self.database.last(THREAD))
+        end = self.ask(lambda: self.database.lease_of(THREAD)).last
         assert (None if end is None else end.last.run_id) == self.last

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal
 
+from langgraph.checkpoint.serde.base import CipherProtocol
+
 from ..active_run import ThreadKey
 from ..background import Background
 from ..records import Claim, Entry, RunEnd
@@ -89,14 +91,8 @@ class RedisRunDatabase(RedisLeaseRenewer, RunDatabase):
 
     async def lease_of(self, thread: ThreadKey) -> Lease:
         """See `RunDatabase.lease_of`."""
-        names, given = self._lease_keys(thread), (self._lease_ms // 2,)
-        state, ms, fence, claim, status = await self._commands.run(scripts.LEASE, names, given)
-        run = Claim.from_json(claim) if claim else None
-        return Lease(state.decode(), ms / 1_000, int(fence), run, status == b"stopping")
-
-    async def fence(self, thread: ThreadKey) -> int:
-        """See `RunDatabase.fence`."""
-        return int(await self._field(thread, "fence") or 0)
+        names, given = self._known_keys(thread), (self._lease_ms // 2,)
+        return _lease(await self._commands.run(scripts.LEASE, names, given), thread.cipher)
 
     async def append(self, entries: Sequence[Append]) -> list[Appended]:
         """See `RunDatabase.append`."""
@@ -116,11 +112,6 @@ class RedisRunDatabase(RedisLeaseRenewer, RunDatabase):
         keys, stored = Keys(own.thread), b"" if last is None else last.to_json(own.thread.cipher)
         answer = await self._commands.run(scripts.END, (keys.thread,), (*_own(own), stored, keys.channel))
         return bool(answer == b"free")
-
-    async def last(self, thread: ThreadKey) -> RunEnd | None:
-        """See `RunDatabase.last`."""
-        stored = await self._field(thread, "last")
-        return RunEnd.from_json(stored, thread.cipher) if stored else None
 
     async def forget(self, thread: ThreadKey) -> None:
         """See `RunDatabase.forget`."""
@@ -158,17 +149,16 @@ class RedisRunDatabase(RedisLeaseRenewer, RunDatabase):
         args = (self.process, ms, owner_channel(owner), fence)
         await self._commands.run(scripts.READERS, (Keys(thread).readers(fence),), args)
 
-    async def turn(self, thread: ThreadKey, ticket: str, *, closes: bool) -> bool:
+    async def turn(self, thread: ThreadKey, ticket: str, *, closes: bool) -> Lease | None:
         """See `RunDatabase.turn`."""
-        return bool(await self._commands.run(scripts.TURN, _line(thread), (ticket, self._lease_ms, int(closes))))
+        names = (*self._known_keys(thread), Keys(thread).closed)
+        given = (self._lease_ms // 2, ticket, self._lease_ms, int(closes))
+        known = await self._commands.run(scripts.TURN, names, given)
+        return _lease(known, thread.cipher) if known else None
 
     async def leave(self, thread: ThreadKey, ticket: str) -> None:
         """See `RunDatabase.leave`."""
         await self._commands.run(scripts.LEAVE, _line(thread), (ticket, Keys(thread).channel))
-
-    async def waiting(self, thread: ThreadKey) -> int:
-        """See `RunDatabase.waiting`."""
-        return int(await self._commands.run(scripts.WAITING, _line(thread), ()))
 
     async def subscribe(self, thread: ThreadKey, take: Take) -> None:
         """See `RunDatabase.subscribe`."""
@@ -194,12 +184,18 @@ class RedisRunDatabase(RedisLeaseRenewer, RunDatabase):
     def _client(self) -> Any:
         return self._commands.client
 
-    async def _field(self, thread: ThreadKey, name: str) -> bytes | None:
-        value: bytes | None = await self._commands.ask(lambda: self._client.hget(Keys(thread).thread, name))
-        return value
-
     def _lease_keys(self, thread: ThreadKey) -> tuple[str, str, str]:
         return Keys(thread).thread, contact_key(self.process), EMPTIED
+
+    def _known_keys(self, thread: ThreadKey) -> tuple[str, ...]:
+        keys = Keys(thread)
+        return *self._lease_keys(thread), keys.line, keys.alive
+
+
+def _lease(known: Sequence[Any], cipher: CipherProtocol | None) -> Lease:
+    state, ms, fence, claim, status, last, waiting = known
+    run, ended = Claim.from_json(claim) if claim else None, RunEnd.from_json(last, cipher) if last else None
+    return Lease(state.decode(), ms / 1_000, int(fence), run, status == b"stopping", ended, waiting)
 
 
 def _own(own: Own) -> tuple[str | bytes | int, ...]:

@@ -61,15 +61,25 @@ end
 """The state of a thread's lease: `valid`, and for how many ms; `doubt`, and for how many; `lost`; or `free`. It names
 the first three keys and the first argument of the scripts that begin with it. What is not known is false."""
 
-LEASE: Final = (
+_KNOWN: Final = (
     _LEASE
     + """
-local state, ms = lease_state()
-return {state, ms, fence or '0', claim or '', status or ''}
+local line, alive = KEYS[4], KEYS[5]
+local function known()
+  local state, ms = lease_state()
+  local waiting = 0
+  for _, ticket in ipairs(redis.call('LRANGE', line, 0, -1)) do
+    if tonumber(redis.call('HGET', alive, ticket) or 0) >= now then waiting = waiting + 1 end
+  end
+  return {state, ms, fence or '0', claim or '', status or '', last or '', waiting}
+end
 """
 )
-"""Keys: thread, contact, emptied. Argument: half a lease in ms. Gives the state, the ms, the fence, the claim and the
-status of its run."""
+"""What is known of a thread: the state and the ms of its lease; the fence, the claim and the status of its run; how the
+last run ended; and how many tickets wait. It names two keys more."""
+
+LEASE: Final = _KNOWN + "return known()"
+"""Keys: thread, contact, emptied, line, alive. Argument: half a lease in ms. Gives what is known."""
 
 CLAIM: Final = (
     _LEASE
@@ -249,37 +259,27 @@ return 1
 """Key: readers. Arguments: a process, for how many ms its readers count (0: it has none any more), the owner's channel,
 and what is published there then."""
 
-_LINE: Final = (
-    _NOW
-    + """
-local line, alive, closed = KEYS[1], KEYS[2], KEYS[3]
-local function head()
-  local first = redis.call('LINDEX', line, 0)
-  while first and (tonumber(redis.call('HGET', alive, first)) or 0) < now do
-    redis.call('LPOP', line)
-    redis.call('HDEL', alive, first)
-    first = redis.call('LINDEX', line, 0)
-  end
-  return first
-end
-"""
-)
-"""The tickets of a line, in the order in which they came. One whose time is over is dropped once it is the first."""
-
 TURN: Final = (
-    _LINE
+    _KNOWN
     + """
-local ticket, ms, closes = ARGV[1], ARGV[2], ARGV[3]
+local closed, ticket, ticket_ms, closes = KEYS[6], ARGV[2], ARGV[3], ARGV[4]
 if redis.call('HEXISTS', alive, ticket) == 0 then redis.call('RPUSH', line, ticket) end
-redis.call('HSET', alive, ticket, after(ms))
-redis.call('PEXPIRE', line, 2 * ms)
-redis.call('PEXPIRE', alive, 2 * ms)
-if head() ~= ticket then return 0 end
-if closes == '1' then redis.call('SET', closed, ticket, 'PX', ms) end
-return 1
+redis.call('HSET', alive, ticket, after(ticket_ms))
+redis.call('PEXPIRE', line, 2 * ticket_ms)
+redis.call('PEXPIRE', alive, 2 * ticket_ms)
+local first = redis.call('LINDEX', line, 0)
+while first and (tonumber(redis.call('HGET', alive, first)) or 0) < now do
+  redis.call('LPOP', line)
+  redis.call('HDEL', alive, first)
+  first = redis.call('LINDEX', line, 0)
+end
+if first ~= ticket then return 0 end
+if closes == '1' then redis.call('SET', closed, ticket, 'PX', ticket_ms) end
+return known()
 """
 )
-"""Keys: line, alive, closed. Arguments: ticket, its time in ms, whether it closes the thread. Gives 1 in its turn."""
+"""Keys: those of `LEASE`, closed. Arguments: half a lease in ms, ticket, its time in ms, whether it closes the thread.
+Gives what is known in its turn, or else 0. A ticket whose time is over is dropped once it is the first."""
 
 LEAVE: Final = """
 redis.call('LREM', KEYS[1], 0, ARGV[1])
@@ -289,6 +289,3 @@ redis.call('PUBLISH', ARGV[2], 'turn 0-0 0\\n')
 return 1
 """
 """Keys: line, alive, closed. Arguments: ticket, channel."""
-
-WAITING: Final = _LINE + "return head() and redis.call('LLEN', line) or 0"
-"""Keys: line, alive, closed. How many have the turn, or wait for it."""

@@ -64,11 +64,7 @@ class SqliteRunDatabase(SqliteLeaseRenewer, RunDatabase):
 
     async def lease_of(self, thread: ThreadKey) -> Lease:
         """See `RunDatabase.lease_of`."""
-        return await self._run(steps.lease_of, name_of(thread), self.process, self.lease, writes=False)
-
-    async def fence(self, thread: ThreadKey) -> int:
-        """See `RunDatabase.fence`."""
-        return await self._run(steps.fence, name_of(thread), writes=False)
+        return await self._run(steps.lease_of, name_of(thread), self.process, self.lease, thread.cipher, writes=False)
 
     async def append(self, entries: Sequence[Append]) -> list[Appended]:
         """See `RunDatabase.append`."""
@@ -77,10 +73,6 @@ class SqliteRunDatabase(SqliteLeaseRenewer, RunDatabase):
     async def release(self, own: Own, last: RunEnd | None) -> bool:
         """See `RunDatabase.release`."""
         return await self._run(steps.release, own, last)
-
-    async def last(self, thread: ThreadKey) -> RunEnd | None:
-        """See `RunDatabase.last`."""
-        return await self._run(steps.last, name_of(thread), thread.cipher, writes=False)
 
     async def forget(self, thread: ThreadKey) -> None:
         """See `RunDatabase.forget`."""
@@ -116,17 +108,13 @@ class SqliteRunDatabase(SqliteLeaseRenewer, RunDatabase):
         """See `RunDatabase.request_cancel`."""
         await self._run(steps.cancel, name_of(thread), fence, owner)
 
-    async def turn(self, thread: ThreadKey, ticket: str, *, closes: bool) -> bool:
+    async def turn(self, thread: ThreadKey, ticket: str, *, closes: bool) -> Lease | None:
         """See `RunDatabase.turn`."""
-        return await self._run(steps.turn, name_of(thread), ticket, closes, self.lease)
+        return await self._run(steps.turn, name_of(thread), ticket, closes, self.process, self.lease, thread.cipher)
 
     async def leave(self, thread: ThreadKey, ticket: str) -> None:
         """See `RunDatabase.leave`."""
         await self._run(steps.leave, name_of(thread), ticket)
-
-    async def waiting(self, thread: ThreadKey) -> int:
-        """See `RunDatabase.waiting`."""
-        return await self._run(steps.waiting, name_of(thread))
 
     async def subscribe(self, thread: ThreadKey, take: Take) -> None:
         """See `RunDatabase.subscribe`."""

@@ -90,13 +90,14 @@ def _state(database: Database, thread: str, process: str, lease: float) -> tuple
     return "free" if known is None or known[0] is None else "lost", 0.0
 
 
-def lease_of(database: Database, thread: str, process: str, lease: float) -> Lease:
+def lease_of(database: Database, thread: str, process: str, lease: float, cipher: CipherProtocol | None) -> Lease:
     """See `RunDatabase.lease_of`."""
     state, seconds = _state(database, thread, process, lease)
-    known = _one(database, "SELECT fence, claim, status FROM threads WHERE thread = ?", thread)
-    fence, stored, status = (0, None, None) if known is None else known
-    run = None if stored is None else Claim.from_json(stored)
-    return Lease(state, seconds, fence, run, status == "stopping")  # type: ignore[arg-type]
+    known = _one(database, "SELECT fence, claim, status, last FROM threads WHERE thread = ?", thread)
+    fence, stored, status, last = (0, None, None, None) if known is None else known
+    run, ended = None if stored is None else Claim.from_json(stored), RunEnd.from_json(last, cipher) if last else None
+    waiting = _one(database, "SELECT count(*) FROM tickets WHERE thread = ? AND until >= ?", thread, clock())[0]
+    return Lease(state, seconds, fence, run, status == "stopping", ended, waiting)  # type: ignore[arg-type]
 
 
 def claim(
@@ -198,18 +199,6 @@ def release(database: Database, own: Own, last: RunEnd | None) -> bool:
         (own.token, own.fence + 1, None if last is None else last.to_json(own.thread.cipher), clock() + _DAY, thread),
     )
     return True
-
-
-def fence(database: Database, thread: str) -> int:
-    """See `RunDatabase.fence`."""
-    known = _one(database, "SELECT fence FROM threads WHERE thread = ?", thread)
-    return 0 if known is None else int(known[0])
-
-
-def last(database: Database, thread: str, cipher: CipherProtocol | None) -> RunEnd | None:
-    """See `RunDatabase.last`."""
-    known = _one(database, "SELECT last FROM threads WHERE thread = ?", thread)
-    return RunEnd.from_json(known[0], cipher) if known and known[0] else None
 
 
 def forget(database: Database, thread: str) -> None:
@@ -315,16 +304,24 @@ def _first(database: Database, thread: str) -> str | None:
     return None
 
 
-def turn(database: Database, thread: str, ticket: str, closes: bool, lease: float) -> bool:
+def turn(
+    database: Database,
+    thread: str,
+    ticket: str,
+    closes: bool,
+    process: str,
+    lease: float,
+    cipher: CipherProtocol | None,
+) -> Lease | None:
     """See `RunDatabase.turn`."""
     until = clock() + lease
     database.execute("INSERT OR IGNORE INTO tickets (thread, ticket, until) VALUES (?, ?, 0)", (thread, ticket))
     database.execute("UPDATE tickets SET until = ? WHERE thread = ? AND ticket = ?", (until, thread, ticket))
     if _first(database, thread) != ticket:
-        return False
+        return None
     if closes:
         database.execute("INSERT OR REPLACE INTO closed VALUES (?, ?, ?)", (thread, ticket, until))
-    return True
+    return lease_of(database, thread, process, lease, cipher)
 
 
 def leave(database: Database, thread: str, ticket: str) -> None:
@@ -332,10 +329,3 @@ def leave(database: Database, thread: str, ticket: str) -> None:
     for table in ("tickets", "closed"):
         database.execute(f"DELETE FROM {table} WHERE thread = ? AND ticket = ?", (thread, ticket))
     notify(database, thread, "turn")
-
-
-def waiting(database: Database, thread: str) -> int:
-    """See `RunDatabase.waiting`."""
-    if _first(database, thread) is None:
-        return 0
-    return int(_one(database, "SELECT count(*) FROM tickets WHERE thread = ?", thread)[0])

@@ -174,14 +174,17 @@ def _stall(url: str) -> None:
 
 
 async def test_a_waiting_input_whose_process_is_gone_delays_the_next_for_a_lease(one: Process, other: Process) -> None:
-    async def takes(process: Process) -> bool:
-        async with process.store.turn(THREAD).taken() as has_waited:
-            return has_waited
+    async def takes(process: Process) -> None:
+        async with process.store.turn(THREAD).taken():
+            order.append("other")
 
-    async with one.store.turn(THREAD).taken() as has_waited:
+    order: list[str] = []
+    async with one.store.turn(THREAD).taken():
+        order.append("one")
         waiting = asyncio.create_task(takes(other))
         one.way.close()
-        assert [has_waited, await waiting] == [False, True]
+        await waiting
+        assert order == ["one", "other"]
         one.way.open()
     assert not await other.store.turn(THREAD).is_taken()
 
@@ -267,4 +270,4 @@ async def test_what_another_process_carried_out_while_redis_did_not_answer_is_no
 
 
 async def _are_waiting(process: Process, count: int) -> bool:
-    return await process.store._database.waiting(THREAD) == count
+    return (await process.store._database.lease_of(THREAD)).waiting == count

@@ -73,7 +73,7 @@ async def test_a_command_that_is_carried_out_again_or_late_changes_nothing(store
     assert (await appended(database, own, 2, "more")).answer == "taken"
     await database.request_cancel(THREAD, own.fence, "p")
     lease = await database.lease_of(THREAD)
-    assert (lease.state, lease.fence, await database.last(THREAD)) == ("free", own.fence + 1, _end("first"))
+    assert (lease.state, lease.fence, (await database.lease_of(THREAD)).last) == ("free", own.fence + 1, _end("first"))
 
 
 async def test_a_log_has_no_gaps_and_a_snapshot_takes_its_place(store: DatabaseRunStore) -> None:
@@ -205,4 +205,4 @@ def test_arguments_that_are_none_are_refused(given: dict[str, Any], message: str
 async def test_threads_never_meet_whatever_their_ids(store: DatabaseRunStore) -> None:
     threads = [ThreadKey(*names) for names in (("n", "t:u"), ("n:t", "u"), ("n", "\ud800"), ("n", "%3A"), ("n", ":"))]
     fences = [(await claimed(store, f"token-{number}", thread)).fence for number, thread in enumerate(threads)]
-    assert [await store._database.fence(thread) for thread in threads] == fences
+    assert [(await store._database.lease_of(thread)).fence for thread in threads] == fences
