@@ -104,6 +104,8 @@ class _Input:
         self._thread = LocalThread(source, request.run_input.thread_id)
         self._label = self._thread.label(request.run_input.run_id)
         self._store = source.runs.store
+        self._checked: int | None = None
+        """The revision of the thread at which it was found that it may be used."""
 
     async def batches(self, queue: int | None = None) -> Batches:
         """The client's events: of the run, which has started, or waits for another's end. `queue`: how many inputs may
@@ -185,11 +187,15 @@ class _Input:
         )
 
     async def _check_owner(self, now: ThreadNow) -> None:
-        """Raises `ThreadNotFoundError` for a thread that may not be used. `now`: what the run store knows of it."""
+        """Raises `ThreadNotFoundError` for a thread that may not be used. `now`: what the run store knows of it. If no
+        run has begun or ended on it since, the thread is not read again."""
+        if now.revision == self._checked:
+            return
         with reading(self._label):
             is_ours = await self._thread.may_be_used_with(now.readable)
         if not is_ours:
             raise ThreadNotFoundError
+        self._checked = now.revision
 
     async def _keep_messages(self) -> None:
         """Keeps the messages that the thread has when the input comes. If they can't be read, the next read says so."""
