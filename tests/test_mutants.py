@@ -1,9 +1,9 @@
 """The mutants can be made: what they replace is in the source, and what they leave can be read."""
 
-import ast
-
-from tests.mutants.mutant import ROOT, Mutant, StaleMutantError, repairs
+from tests.mutants.mutant import Mutant, repairs
 from tests.mutants.seeded import drawn, equivalents, places
+from tests.mutants.shape import StaleMutantError
+from tests.mutants.source import ROOT
 
 
 def test_each_repair_can_be_undone_in_todays_source() -> None:
@@ -16,7 +16,7 @@ def fault_of(mutant: Mutant) -> str | None:
     try:
         for file, text in mutant.files().items():
             if file.endswith(".py"):
-                ast.parse(text, file)
+                compile(text, file, "exec", dont_inherit=True)
     except (StaleMutantError, SyntaxError, OSError) as error:
         return str(error)
     missing = [test for test in mutant.tests if not (ROOT / test.split("::")[0]).exists()]
@@ -30,7 +30,7 @@ def test_seeded_mutants_are_the_same_each_time_and_leave_source_that_can_be_read
     for place in found:
         mutant = place.mutant()
         for file, text in mutant.files().items():
-            ast.parse(text, file)
+            compile(text, file, "exec", dont_inherit=True)
             assert text != (ROOT / file).read_text(encoding="utf-8")
         assert mutant.tests
         assert [test for test in mutant.tests if not (ROOT / test).exists()] == []

@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
-from itertools import accumulate
 from pathlib import Path
 from random import Random
 
-from .mutant import ROOT, Edit, Mutant
+from .mutant import Mutant
+from .shape import Replacement
+from .source import modules
 from .where import tests_of
 
 EQUIVALENTS = Path(__file__).parent / "equivalents.toml"
@@ -56,8 +57,11 @@ class Place:
     def mutant(self) -> Mutant:
         """The mutant made here."""
         says = f"{self.kind}: {_short(self.old)} -> {_short(self.new)}"
-        edit = Edit(self.file, self.old, self.new, self.at)
-        return Mutant(f"{self.file}:{self.line} {self.function}", says, (edit,), tests_of(self.file))
+        return Mutant(f"{self.file}:{self.line} {self.function}", says, (self,), tests_of(self.file))
+
+    def replacement(self) -> Replacement:
+        """What it changes."""
+        return Replacement(self.file, self.at, self.at + len(self.old), self.new)
 
 
 def drawn(count: int, seed: int, folders: tuple[str, ...] = ("translator", "connect")) -> list[Place]:
@@ -92,26 +96,14 @@ def places(folder: str) -> tuple[Place, ...]:
 
 
 def _places(folder: str) -> Iterator[Place]:
-    for path in sorted((ROOT / folder).rglob("*.py")):
-        text = path.read_text(encoding="utf-8")
-        file, position = str(path.relative_to(ROOT)), _positions(text)
-        for function, node in _nodes(ast.parse(text), ""):
-            at, end = position(node.lineno, node.col_offset), position(node.end_lineno, node.end_col_offset)
+    for module in modules(folder):
+        for function, node in _nodes(module.tree, ""):
+            assert node.end_lineno is not None
+            assert node.end_col_offset is not None
+            at = module.position(node.lineno, node.col_offset)
+            end = module.position(node.end_lineno, node.end_col_offset)
             for kind, new in _mutations(node):
-                yield Place(file, function, kind, text[at:end], new, at, node.lineno)
-
-
-def _positions(text: str) -> Callable[[int | None, int | None], int]:
-    """Gives the position in characters of a line and a column, which `ast` counts in bytes."""
-    lines = text.splitlines(keepends=True)
-    starts = [0, *accumulate(map(len, lines))]
-
-    def position(line: int | None, column: int | None) -> int:
-        assert line is not None
-        assert column is not None
-        return starts[line - 1] + len(lines[line - 1].encode()[:column].decode())
-
-    return position
+                yield Place(module.file, function, kind, module.text[at:end], new, at, node.lineno)
 
 
 def _nodes(node: ast.AST, function: str) -> Iterator[tuple[str, ast.expr | ast.stmt]]:

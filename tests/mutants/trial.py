@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from importlib.util import cache_from_source
 from pathlib import Path
 
-from .mutant import ROOT, Mutant
+from .mutant import Mutant
+from .source import ROOT
 
 _COPIED = (
     "translator",
