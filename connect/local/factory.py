@@ -246,6 +246,11 @@ def _parameters_of(function: GraphFunction, name: str) -> tuple[inspect.Signatur
     for each in signature.parameters.values():
         if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD):
             continue
+        if _is_of_request(each.annotation):
+            raise TypeError(
+                f"{name} takes a request, {each.name}: expected a config, a user and a ServerRuntime at most. What it "
+                "needs of the request goes into the config: Agent(..., intake=function_of_the_request)"
+            )
         if "ServerRuntime" in str(each.annotation):
             kinds[each.name] = "runtime"
         elif each.name == "user":
@@ -258,6 +263,14 @@ def _parameters_of(function: GraphFunction, name: str) -> tuple[inspect.Signatur
         raise TypeError(f"{name} takes {takes}: expected a config, a user and a ServerRuntime at most")
     chosen = required or (others if len(others) == 1 else [each for each in others if each.name == "config"])
     return signature, {**kinds, **dict.fromkeys((each.name for each in chosen), "config")}
+
+
+def _is_of_request(annotation: Any) -> bool:
+    """Whether a parameter is meant for an HTTP request. Servers' classes are not imported here."""
+    if isinstance(annotation, str):
+        return annotation.rpartition(".")[2] == "Request"
+    bases = annotation.__mro__ if isinstance(annotation, type) else ()
+    return any(base.__module__ == "starlette.requests" for base in bases)
 
 
 async def _hold(

@@ -24,6 +24,7 @@ from langgraph_agui.connect import Intake, Local, Prepared, connect, run
 from langgraph_agui.connect.serve import Agent, agui_app
 from langgraph_agui.connect.testing import Pause, ScriptedChatModel, tool_call
 from langgraph_sdk.runtime import ServerRuntime
+from starlette.requests import Request
 
 from tests.support.servers.serving import posted, served
 
@@ -425,12 +426,20 @@ async def test_without_an_app() -> None:
 def takes_too_much(config: Any, tools: Any) -> Any: ...
 
 
+def takes_a_request(request: Request) -> Any: ...
+
+
+def takes_a_request_by_its_name(config: Any, request: "Request") -> Any: ...
+
+
 async def yields(config: Any) -> Any:
     yield saying("Hi.")
 
 
 NO_GRAPHS: Mapping[str, tuple[Any, str]] = {
     "too many parameters": (takes_too_much, "agents: 'a': takes_too_much takes config, tools: expected a config"),
+    "a request": (takes_a_request, "agents: 'a': takes_a_request takes a request, request: expected a config"),
+    "a request by its name": (takes_a_request_by_its_name, "agents: 'a': .* takes a request, request: .* intake="),
     "a generator": (yields, "agents: 'a': yields yields its graph: expected @asynccontextmanager"),
     "a class": (dict, "agents: 'a': expected a compiled graph, .* got the class dict"),
     "a model": (ScriptedChatModel(turns=[]), "agents: 'a': expected a compiled graph, .* got ScriptedChatModel"),
