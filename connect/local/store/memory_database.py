@@ -35,6 +35,7 @@ class _Thread:
     is_cancelled: bool = False
     ended: str = ""
     forgotten: int = 0
+    input: bytes = b""
     last: RunEnd | None = None
 
 
@@ -123,7 +124,13 @@ class MemoryRunDatabase(RunDatabase):
         """There is always contact."""
 
     async def claim(
-        self, thread: ThreadKey, token: str, claim: Claim, contact: bytes | None, revision: int | None = None
+        self,
+        thread: ThreadKey,
+        token: str,
+        claim: Claim,
+        contact: bytes | None,
+        revision: int | None = None,
+        run_input: bytes = b"",
     ) -> Claimed | Claim | Literal["closed", "changed"]:
         """See `RunDatabase.claim`."""
         known = self._data.thread(thread)
@@ -137,6 +144,7 @@ class MemoryRunDatabase(RunDatabase):
         self._data.idle.pop(thread, None)
         self._data.active[thread] = known
         self._own(Own(thread, max(time.time_ns() // 1_000_000, known.fence + 1), token, claim))  # also after a restart
+        known.input = run_input
         self._data.notify(thread, News("started", known.fence, claim))
         return Claimed(known.fence, known.last)
 
@@ -156,11 +164,16 @@ class MemoryRunDatabase(RunDatabase):
         if not self._is_owned(own):
             return False
         known = self._data.active.pop(own.thread)
-        known.ended, known.fence, known.run, known.status = own.token, own.fence + 1, None, ""
+        known.ended, known.fence, known.run, known.status, known.input = own.token, own.fence + 1, None, "", b""
         self._data.idle[own.thread] = known
         if last is not None:
             self._data.keep(own.thread, last)
         return True
+
+    async def input_of(self, log: Log) -> bytes:
+        """See `RunDatabase.input_of`."""
+        known = self._data.thread(log.thread)
+        return known.input if known.fence == log.fence else b""
 
     async def lease_of(self, thread: ThreadKey) -> Lease:
         """See `RunDatabase.lease_of`."""
@@ -251,6 +264,14 @@ class MemoryRunDatabase(RunDatabase):
     async def has_log(self, log: Log) -> bool:
         """See `RunDatabase.has_log`."""
         return bool(self._data.logs.get(log))
+
+    async def logs(self, thread: ThreadKey) -> list[int]:
+        """See `RunDatabase.logs`. Here logs are kept for as long as there is room for them."""
+        return sorted(log.fence for log in self._data.logs if log.thread == thread)
+
+    async def drop_log(self, log: Log) -> None:
+        """See `RunDatabase.drop_log`."""
+        self._data.logs.pop(log, None)
 
     async def note_readers(self, thread: ThreadKey, fence: int, owner: str, *, has_readers: bool) -> None:
         """See `RunDatabase.note_readers`."""

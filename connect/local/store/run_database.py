@@ -17,7 +17,8 @@ Rules for every implementation:
    data: its next command takes the thread again.
 5. An entry follows the last one of the log, or is a snapshot, which replaces all entries of the log.
 6. Notifications of a thread arrive in the order in which they were sent. They may be lost: then the takers are told so.
-7. Nothing is kept for ever: a log for a minute after its last entry, the rest of a thread for a day.
+7. Nothing is kept for ever: a log for as long as its last entry says (`Append.kept`), the input of a run until the run
+   ends, and everything else about a thread for a day.
 
 All methods raise `StoreUnavailableError` where the database does not answer.
 """
@@ -26,10 +27,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol
+from typing import Final, Literal, NamedTuple, Protocol
 
 from .active_run import ThreadKey
 from .records import Claim, Entry, RunEnd
+
+LOG_KEPT: Final = 60.0
+"""Seconds for which the log of a run is kept after its last entry, and in addition to its lease: readers of other
+processes need it for that long."""
 
 
 class Claimed(NamedTuple):
@@ -85,12 +90,14 @@ class Append:
     - `status`: the run's, or `free` after its end: then it needs no lease.
     - `entry`: None only renews the lease.
     - `number`: that of the last entry before this one.
+    - `kept`: seconds for which the log is kept from now on, if no other entry follows.
     """
 
     own: Own
     status: str
     entry: Entry | None
     number: int
+    kept: float = LOG_KEPT
 
 
 class Appended(NamedTuple):
@@ -161,10 +168,22 @@ class RunDatabase(LeaseRenewer, Protocol):
         refused."""
 
     async def claim(
-        self, thread: ThreadKey, token: str, claim: Claim, contact: bytes | None, revision: int | None = None
+        self,
+        thread: ThreadKey,
+        token: str,
+        claim: Claim,
+        contact: bytes | None,
+        revision: int | None = None,
+        run_input: bytes = b"",
     ) -> Claimed | Claim | float | Literal["closed", "changed"]:
         """Claims a thread. Gives `Claimed`; or the claim of the active run; or the seconds for which it is in doubt, or
-        has another contact than this one; or `closed`; or `changed`: its fence is not `revision`."""
+        has another contact than this one; or `closed`; or `changed`: its fence is not `revision`.
+        `run_input`: what another process needs to start the run again, should this one be lost; empty: nothing. It is
+        stored as it is: the caller encrypts it."""
+
+    async def input_of(self, log: Log) -> bytes:
+        """The `run_input` of a run that has not ended, whether its owner is lost or not. Empty if there is none, if the
+        run has ended or another one has been claimed, and after the database has lost its data."""
 
     async def renew(self, runs: Sequence[Own]) -> Sequence[bool]:
         """Renews the leases of runs, in this order; for each False if another run has its thread."""
@@ -197,6 +216,12 @@ class RunDatabase(LeaseRenewer, Protocol):
 
     async def has_log(self, log: Log) -> bool:
         """Whether a run's log is still there."""
+
+    async def logs(self, thread: ThreadKey) -> Sequence[int]:
+        """The fences of the runs of a thread whose logs are there, the oldest first."""
+
+    async def drop_log(self, log: Log) -> None:
+        """Deletes the log of a run that has ended."""
 
     async def note_readers(self, thread: ThreadKey, fence: int, owner: str, *, has_readers: bool) -> None:
         """Notes for one more lease that this process has readers of a run; or, for its owner too, that it has none any

@@ -21,8 +21,6 @@ _DAY: Final = 86_400_000
 """Milliseconds for which the outcome of a run is kept."""
 _CONTACTS_A_LEASE: Final = 3
 """A contact ends after this part of a lease: earlier than any lease that could not be renewed."""
-_LOG: Final = 60_000
-"""Milliseconds for which a log is kept after its last entry."""
 
 
 class RedisLeaseRenewer:
@@ -73,13 +71,19 @@ class RedisRunDatabase(RedisLeaseRenewer, RunDatabase):
         return bytes(await self._commands.run(scripts.CONTACT, names, given, proves=True))
 
     async def claim(
-        self, thread: ThreadKey, token: str, claim: Claim, contact: bytes | None, revision: int | None = None
+        self,
+        thread: ThreadKey,
+        token: str,
+        claim: Claim,
+        contact: bytes | None,
+        revision: int | None = None,
+        run_input: bytes = b"",
     ) -> Claimed | Claim | float | Literal["closed", "changed"]:
         """See `RunDatabase.claim`."""
         keys, wanted = Keys(thread), "" if revision is None else revision
         names = (*self._lease_keys(thread), keys.closed)
         half = self._lease_ms // 2
-        given = (half, token, self._lease_ms, _DAY, claim.to_json(), keys.channel, contact or b"", wanted)
+        given = (half, token, self._lease_ms, _DAY, claim.to_json(), keys.channel, contact or b"", wanted, run_input)
         answer, value, last = await self._commands.run(scripts.CLAIM, names, given)
         if answer == b"claimed":
             return Claimed(int(value), RunEnd.from_json(last, thread.cipher) if last else None)
@@ -88,6 +92,12 @@ class RedisRunDatabase(RedisLeaseRenewer, RunDatabase):
         if answer == b"doubt":
             return int(value) / 1_000
         return "changed" if answer == b"changed" else "closed"
+
+    async def input_of(self, log: Log) -> bytes:
+        """See `RunDatabase.input_of`."""
+        name = Keys(log.thread).thread
+        fence, run_input = await self._commands.ask(lambda: self._client.hmget(name, "fence", "input"))
+        return run_input if run_input is not None and int(fence) == log.fence else b""
 
     async def lease_of(self, thread: ThreadKey) -> Lease:
         """See `RunDatabase.lease_of`."""
@@ -102,7 +112,7 @@ class RedisRunDatabase(RedisLeaseRenewer, RunDatabase):
     def _appended(self, wanted: Append) -> tuple[Sequence[str], Sequence[str | bytes | int]]:
         own, entry, keys = wanted.own, wanted.entry, Keys(wanted.own.thread)
         names = (keys.thread, keys.log(own.fence), keys.readers(own.fence), keys.logs)
-        given = (*_own(own), wanted.status, self._lease_ms, _LOG + self._lease_ms, keys.channel)
+        given = (*_own(own), wanted.status, self._lease_ms, round(wanted.kept * 1_000) + self._lease_ms, keys.channel)
         if entry is None:
             return names, (*given, wanted.number, "", 0, b"", keys.appended)
         return names, (*given, entry.number, entry.kind, entry.at, entry.frames, keys.appended)
@@ -138,6 +148,16 @@ class RedisRunDatabase(RedisLeaseRenewer, RunDatabase):
         """See `RunDatabase.has_log`."""
         name = Keys(log.thread).log(log.fence)
         return bool(await self._commands.ask(lambda: self._client.exists(name)))
+
+    async def logs(self, thread: ThreadKey) -> list[int]:
+        """See `RunDatabase.logs`."""
+        fences = await self._commands.run(scripts.LOGS, (Keys(thread).logs,), ())
+        return sorted(map(int, fences))
+
+    async def drop_log(self, log: Log) -> None:
+        """See `RunDatabase.drop_log`."""
+        keys = Keys(log.thread)
+        await self._commands.run(scripts.DROP_LOG, (keys.logs, keys.log(log.fence)), (log.fence,))
 
     async def request_cancel(self, thread: ThreadKey, fence: int, owner: str) -> None:
         """See `RunDatabase.request_cancel`."""

@@ -4,8 +4,8 @@ The keys of a thread have one hash tag, so that they are in one slot; ids are qu
 
 | key | what it has | expires |
 |---|---|---|
-| `thread` | hash: `fence`; `ended` and `last` (the token of the last run that ended, and how, JSON); until a run has ended its `token`, `claim` (JSON), lease (`until`, in ms), `status`, `cancel`; once the thread was deleted, `forgotten` (the fence up to which nothing is kept) | a day after the last run |
-| `log:<fence>` | stream: `kind`, `at`, `frames`; ids are `<fence>-<number>`, from 1, no gaps | a minute after its end |
+| `thread` | hash: `fence`; `ended` and `last` (the token of the last run that ended, and how, JSON); until a run has ended its `token`, `claim` (JSON), lease (`until`, in ms), `status`, `cancel`, and the `input` with which it can be started again; once the thread was deleted, `forgotten` (the fence up to which nothing is kept) | a day after the last run |
+| `log:<fence>` | stream: `kind`, `at`, `frames`; ids are `<fence>-<number>`, from 1, no gaps | a minute after its end, or later |
 | `logs` | sorted set: the fences of the runs that have a log, and until when they have it | with the last of them |
 | `line`, `alive` | list and hash: tickets of inputs, and until when they count | after two leases |
 | `closed` | the ticket that has closed the thread | after a lease |

@@ -86,7 +86,7 @@ CLAIM: Final = (
     + """
 local closed = KEYS[4]
 local wanted, lease_ms, keep_ms, its_claim, channel = ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
-local its_contact, revision = ARGV[7], ARGV[8]
+local its_contact, revision, input = ARGV[7], ARGV[8], ARGV[9]
 if redis.call('EXISTS', closed) == 1 then return {'closed', '', ''} end
 if token == wanted then return {'claimed', fence, last or ''} end
 if ended == wanted then return {'over', '', ''} end
@@ -97,16 +97,18 @@ if its_contact ~= redis.call('GET', contact) then return {'doubt', grace, ''} en
 if revision ~= '' and revision ~= (fence or '0') then return {'changed', '', ''} end
 local granted = string.format('%.0f', math.max(now, (tonumber(fence) or 0) + 1))
 redis.call('HSET', thread, 'token', wanted, 'fence', granted, 'claim', its_claim, 'until', after(lease_ms))
-redis.call('HDEL', thread, 'status', 'cancel')
+redis.call('HDEL', thread, 'status', 'cancel', 'input')
+if input ~= '' then redis.call('HSET', thread, 'input', input) end
 redis.call('PEXPIRE', thread, keep_ms)
 redis.call('PUBLISH', channel, 'started ' .. granted .. '-0 0\\n' .. its_claim)
 return {'claimed', granted, last or ''}
 """
 )
 """Keys: thread, contact, emptied, closed. Arguments: half a lease in ms, token, lease and keep in ms, claim, channel,
-the contact of the process, the fence that the thread is to have ("": any). Gives `claimed` with the fence and the last
-run; `busy` with the claim of the active run; `doubt` with ms at most after which to ask again; `closed`; `changed`: it
-has another fence; `over` for a claim that was delayed until its run had ended: no caller waits for this answer."""
+the contact of the process, the fence that the thread is to have ("": any), the input ("": none is kept). Gives
+`claimed` with the fence and the last run; `busy` with the claim of the active run; `doubt` with ms at most after which
+to ask again; `closed`; `changed`: it has another fence; `over` for a claim that was delayed until its run had ended: no
+caller waits for this answer."""
 
 _OWNED: Final = """
 local thread = KEYS[1]
@@ -181,7 +183,7 @@ end
 redis.call('PEXPIRE', log, log_ms)
 redis.call('ZREMRANGEBYSCORE', logs, '-inf', now)
 redis.call('ZADD', logs, after(log_ms), fence)
-redis.call('PEXPIRE', logs, log_ms)
+if redis.call('PTTL', logs) < tonumber(log_ms) then redis.call('PEXPIRE', logs, log_ms) end
 local elsewhere = 0
 for _, ends in ipairs(redis.call('HVALS', readers)) do
   if tonumber(ends) > now then elsewhere = elsewhere + 1 end
@@ -204,7 +206,7 @@ if redis.call('HGET', thread, 'ended') == token then return 'free' end
 if not is_owned() then return 'taken' end
 come_back(ARGV[6])
 redis.call('HSET', thread, 'ended', token, 'fence', string.format('%.0f', tonumber(fence) + 1))
-redis.call('HDEL', thread, 'claim', 'token', 'until', 'status', 'cancel')
+redis.call('HDEL', thread, 'claim', 'token', 'until', 'status', 'cancel', 'input')
 if last ~= '' then redis.call('HSET', thread, 'last', last) end
 redis.call('PEXPIRE', thread, keep_ms)
 return 'free'
@@ -221,12 +223,27 @@ if fence then
     redis.call('HSET', thread, 'fence', fence)
   end
   redis.call('HSET', thread, 'forgotten', fence)
-  redis.call('HDEL', thread, 'claim', 'token', 'until', 'status', 'cancel', 'last')
+  redis.call('HDEL', thread, 'claim', 'token', 'until', 'status', 'cancel', 'last', 'input')
 end
 return redis.call('ZRANGE', logs, 0, -1)
 """
 """Keys: thread, logs. For a thread that is deleted, and whose run, if it has one, is lost: should its owner come back,
 the run does not have the thread any more. Gives the fences of the runs that have a log."""
+
+LOGS: Final = (
+    _NOW
+    + """
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+return redis.call('ZRANGE', KEYS[1], 0, -1)
+"""
+)
+"""Key: logs. Gives the fences of the runs that have a log."""
+
+DROP_LOG: Final = """
+redis.call('DEL', KEYS[2])
+return redis.call('ZREM', KEYS[1], ARGV[1])
+"""
+"""Keys: logs, log. Argument: fence."""
 
 CANCEL: Final = """
 if redis.call('HGET', KEYS[1], 'fence') ~= ARGV[1] then return 0 end

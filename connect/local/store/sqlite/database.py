@@ -56,11 +56,21 @@ class SqliteRunDatabase(SqliteLeaseRenewer, RunDatabase):
         return await self._run(steps.keep_contact, self.process, self.lease, is_first, proves=True)
 
     async def claim(
-        self, thread: ThreadKey, token: str, claim: Claim, contact: bytes | None, revision: int | None = None
+        self,
+        thread: ThreadKey,
+        token: str,
+        claim: Claim,
+        contact: bytes | None,
+        revision: int | None = None,
+        run_input: bytes = b"",
     ) -> Claimed | Claim | float | Literal["closed", "changed"]:
         """See `RunDatabase.claim`."""
-        given = (name_of(thread), token, claim, contact, revision, self.process, self.lease, thread.cipher)
+        given = (name_of(thread), token, claim, contact, revision, self.process, self.lease, thread.cipher, run_input)
         return await self._run(steps.claim, *given)
+
+    async def input_of(self, log: Log) -> bytes:
+        """See `RunDatabase.input_of`."""
+        return await self._run(steps.input_of, log, writes=False)
 
     async def lease_of(self, thread: ThreadKey) -> Lease:
         """See `RunDatabase.lease_of`."""
@@ -98,6 +108,14 @@ class SqliteRunDatabase(SqliteLeaseRenewer, RunDatabase):
     async def has_log(self, log: Log) -> bool:
         """See `RunDatabase.has_log`."""
         return await self._run(steps.has_log, log, writes=False)
+
+    async def logs(self, thread: ThreadKey) -> list[int]:
+        """See `RunDatabase.logs`."""
+        return await self._run(steps.logs, name_of(thread), writes=False)
+
+    async def drop_log(self, log: Log) -> None:
+        """See `RunDatabase.drop_log`."""
+        await self._run(steps.drop_log, log)
 
     async def note_readers(self, thread: ThreadKey, fence: int, owner: str, *, has_readers: bool) -> None:
         """See `RunDatabase.note_readers`."""

@@ -17,8 +17,6 @@ from .tables import name_of
 
 _DAY: Final = 86_400.0
 """Seconds for which the outcome of a run is kept."""
-_LOG: Final = 60.0
-"""Seconds for which a log is kept after its last entry."""
 NEWS: Final = 60.0
 """Seconds for which notifications are kept."""
 _CONTACTS_A_LEASE: Final = 3
@@ -110,6 +108,7 @@ def claim(
     process: str,
     lease: float,
     cipher: CipherProtocol | None,
+    run_input: bytes,
 ) -> Claimed | Claim | float | Literal["closed", "changed"]:
     """See `RunDatabase.claim`."""
     now = clock()
@@ -136,9 +135,9 @@ def claim(
     granted, stored = max(time.time_ns() // 1_000_000, fence + 1), claim.to_json()  # rises also in a new file
     database.execute("INSERT OR IGNORE INTO threads (thread, fence, kept) VALUES (?, 0, 0)", (thread,))
     database.execute(
-        "UPDATE threads SET fence = ?, token = ?, claim = ?, until = ?, kept = ?, status = NULL, is_cancelled = 0 "
-        "WHERE thread = ?",
-        (granted, token, stored, now + lease, now + _DAY, thread),
+        "UPDATE threads SET fence = ?, token = ?, claim = ?, input = ?, until = ?, kept = ?, status = NULL, "
+        "is_cancelled = 0 WHERE thread = ?",
+        (granted, token, stored, run_input or None, now + lease, now + _DAY, thread),
     )
     notify(database, thread, "started", granted, stored)
     return Claimed(granted, before)
@@ -195,10 +194,17 @@ def release(database: Database, own: Own, last: RunEnd | None) -> bool:
     _come_back(database, thread, own, owned[0])
     database.execute(
         "UPDATE threads SET ended = ?, fence = ?, last = coalesce(?, last), kept = ?, "
-        "claim = NULL, token = NULL, until = NULL, status = NULL, is_cancelled = 0 WHERE thread = ?",
+        "claim = NULL, input = NULL, token = NULL, until = NULL, status = NULL, is_cancelled = 0 WHERE thread = ?",
         (own.token, own.fence + 1, None if last is None else last.to_json(own.thread.cipher), clock() + _DAY, thread),
     )
     return True
+
+
+def input_of(database: Database, log: Log) -> bytes:
+    """See `RunDatabase.input_of`."""
+    given = (name_of(log.thread), log.fence)
+    run_input = _one(database, "SELECT input FROM threads WHERE thread = ? AND fence = ?", *given)
+    return b"" if run_input is None or run_input[0] is None else bytes(run_input[0])
 
 
 def forget(database: Database, thread: str) -> None:
@@ -207,8 +213,8 @@ def forget(database: Database, thread: str) -> None:
     if known is not None:
         fence = known[0] + (known[1] is not None)
         database.execute(
-            "UPDATE threads SET fence = ?, forgotten = ?, claim = NULL, token = NULL, until = NULL, status = NULL, "
-            "is_cancelled = 0, last = NULL WHERE thread = ?",
+            "UPDATE threads SET fence = ?, forgotten = ?, claim = NULL, input = NULL, token = NULL, until = NULL, "
+            "status = NULL, is_cancelled = 0, last = NULL WHERE thread = ?",
             (fence, fence, thread),
         )
     database.execute("DELETE FROM entries WHERE log IN (SELECT log FROM logs WHERE thread = ?)", (thread,))
@@ -243,7 +249,7 @@ def _appended(database: Database, append: Append, lease: float) -> Appended:
         is_cancelled = renewed
     query = "SELECT log, newest FROM logs WHERE thread = ? AND fence = ?"
     log, newest = _one(database, query, thread, own.fence) or (None, 0)
-    entry, kept, answer = append.entry, now + _LOG + lease, "ok"
+    entry, kept, answer = append.entry, now + append.kept + lease, "ok"
     number = append.number if entry is None else entry.number
     if newest < number and (entry is None or (entry.kind != SNAPSHOT and newest != number - 1)):
         answer = "gap"
@@ -278,6 +284,19 @@ def has_log(database: Database, log: Log) -> bool:
     """See `RunDatabase.has_log`."""
     given = (name_of(log.thread), log.fence)
     return _one(database, "SELECT 1 FROM logs WHERE thread = ? AND fence = ?", *given) is not None
+
+
+def logs(database: Database, thread: str) -> list[int]:
+    """See `RunDatabase.logs`."""
+    query = "SELECT fence FROM logs WHERE thread = ? AND kept >= ? ORDER BY fence"
+    return [fence for (fence,) in database.execute(query, (thread, clock()))]
+
+
+def drop_log(database: Database, log: Log) -> None:
+    """See `RunDatabase.drop_log`."""
+    given = (name_of(log.thread), log.fence)
+    database.execute("DELETE FROM entries WHERE log IN (SELECT log FROM logs WHERE thread = ? AND fence = ?)", given)
+    database.execute("DELETE FROM logs WHERE thread = ? AND fence = ?", given)
 
 
 def note_readers(database: Database, thread: str, fence: int, owner: str, process: str, seconds: float) -> None:

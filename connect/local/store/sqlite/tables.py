@@ -2,8 +2,8 @@
 
 | table | what it has | until |
 |---|---|---|
-| `threads` | the highest fence; `ended` and `last` (the token of the last run that ended, and how, JSON); until a run has ended its token, claim (JSON), lease (`until`), status, and whether it is to stop; once the thread was deleted, `forgotten` (the fence up to which nothing is kept) | a day after the last run |
-| `logs`, `entries` | the logs of runs, and the number of the last entry of each | a minute after its end |
+| `threads` | the highest fence; `ended` and `last` (the token of the last run that ended, and how, JSON); until a run has ended its token, claim (JSON), lease (`until`), status, whether it is to stop, and the input with which it can be started again; once the thread was deleted, `forgotten` (the fence up to which nothing is kept) | a day after the last run |
+| `logs`, `entries` | the logs of runs, and the number of the last entry of each | a minute after its end, or later |
 | `tickets`, `closed` | the inputs of a thread in their order, and the ticket that has closed it | a lease |
 | `readers` | processes with readers of a run | a lease |
 | `contacts` | since when a process has been in contact | a third of a lease |
@@ -30,7 +30,7 @@ _FORMAT: Final = 1
 """The format of the file, which rises with what an earlier version cannot use."""
 _TABLES: Final = """
 CREATE TABLE threads (
-  thread TEXT PRIMARY KEY, fence INTEGER NOT NULL, token TEXT, claim BLOB, until REAL, status TEXT,
+  thread TEXT PRIMARY KEY, fence INTEGER NOT NULL, token TEXT, claim BLOB, input BLOB, until REAL, status TEXT,
   is_cancelled INTEGER NOT NULL DEFAULT 0, ended TEXT, last BLOB, forgotten INTEGER NOT NULL DEFAULT 0,
   kept REAL NOT NULL
 );

@@ -158,6 +158,23 @@ async def test_how_the_last_run_ended_is_kept_until_the_next_has_ended(
     assert (await one.database.lease_of(THREAD)).last == end(first, ending)
 
 
+async def test_what_starts_a_run_again_is_kept_until_it_has_ended(one: Process, other: Process) -> None:
+    run = await one.claims(run_input=b"\0input")
+    log = Log(THREAD, run.fence)
+    assert await other.database.input_of(log) == b"\0input"
+    assert await other.database.input_of(Log(THREAD, run.fence + 1)) == b""
+    assert await one.database.renew([run]) == [True]
+    assert await one.database.input_of(log) == b"\0input"
+    await one.database.release(run, end(run))
+    assert await other.database.input_of(log) == b""
+    without = await other.claims("without")
+    assert await one.database.input_of(Log(THREAD, without.fence)) == b""
+    await one.database.forget(THREAD)
+    deleted = await other.claims("deleted", run_input=b"input")
+    await one.database.forget(THREAD)
+    assert await one.database.input_of(Log(THREAD, deleted.fence)) == b""
+
+
 async def test_a_run_of_a_deleted_thread_does_not_have_it_any_more(one: Process, other: Process) -> None:
     ended = await one.claims("ended", OTHER)
     await one.appends(ended, 1, SNAPSHOT)
@@ -189,6 +206,24 @@ async def test_an_entry_follows_the_one_before_or_is_a_snapshot(one: Process, ot
     answers = await one.database.append([Append(own, "running", None, number) for number in (4, 5)])
     assert [each.answer for each in answers] == ["ok", "gap"]
     assert await other.database.entries(log, 4) == []
+
+
+async def test_logs_of_runs_that_have_ended_are_listed_and_dropped_one_by_one(one: Process, other: Process) -> None:
+    fences = []
+    for run_id in ("first", "second", "third"):
+        run = await one.claims(run_id)
+        fences.append(run.fence)
+        await one.appends(run, 1, SNAPSHOT)
+        await one.database.release(run, end(run))
+        await one.database.append([Append(run, "free", entry(run, 2, "finished"), 1, kept=3_600.0)])
+    assert await other.database.logs(THREAD) == fences
+    assert await other.database.logs(OTHER) == []
+    await other.database.drop_log(Log(THREAD, fences[1]))
+    assert await one.database.logs(THREAD) == [fences[0], fences[2]]
+    assert await one.database.entries(Log(THREAD, fences[1]), 0) == []
+    assert [each.kind for each in await one.database.entries(Log(THREAD, fences[2]), 0)] == [SNAPSHOT, "finished"]
+    await one.database.forget(THREAD)
+    assert await other.database.logs(THREAD) == []
 
 
 async def test_entries_of_many_runs_are_appended_at_once_and_each_gets_its_own_answer(

@@ -129,6 +129,15 @@ async def test_what_nobody_needs_any_more_is_deleted(store: DatabaseRunStore, pa
     assert [name for name in kept if change(path, f"SELECT count(*) FROM {name}") != [[(0,)]]] == []
 
 
+async def test_a_log_is_kept_for_as_long_as_its_last_entry_says(store: DatabaseRunStore, path: Path) -> None:
+    own, database = await claimed(store), store._database
+    for kept in (3_600.0, 60.0):
+        await database.append([Append(own, "running", Entry(own.fence, 1, "snapshot", 1, b"frame"), 0, kept=kept)])
+        change(path, f"UPDATE logs SET kept = kept - {100 + LEASE}")
+        await store._contact.keep()
+        assert await database.has_log(Log(THREAD, own.fence)) == (kept > 100)
+
+
 async def test_the_write_ahead_log_is_bounded(store: DatabaseRunStore, path: Path) -> None:
     own, frames = await claimed(store), b"x" * 100_000
     for number in range(1, 201):
