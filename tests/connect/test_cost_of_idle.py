@@ -16,8 +16,12 @@ from langgraph_agui.connect.events.readers import Reader
 from langgraph_agui.connect.idle import idle_events
 from langgraph_agui.connect.run_outcome import RunOutcome
 from langgraph_agui.translator import ClientView, Finished, Options, Translator
+from langgraph_agui.translator.checkpoint import message_cache
+from langgraph_agui.translator.content.read_blocks import read_content
+from langgraph_agui.translator.convert.ordinary import ordinary
+from langgraph_agui.translator.convert.to_agui import to_agui
 
-from tests.support.counting import called
+from tests.support.counting import count_calls
 
 OPTIONS = Options(first_state="delta")
 
@@ -47,18 +51,17 @@ def connecting(count: int, *, knows_all: bool) -> Callable[[], Any]:
 
 @pytest.mark.parametrize("knows_all", [False, True])
 def test_a_message_of_an_idle_thread_is_converted_once_and_not_indexed(knows_all: bool) -> None:
-    few, many = called(connecting(40, knows_all=knows_all)), called(connecting(1040, knows_all=knows_all))
-    more = many - few
-    assert more["ordinary"] == 1000
-    assert more["__init__"] == more["to_agui"] == more["read_content"] == 0
-    assert more.total() <= 1000 * 8
+    few, many = count_calls(connecting(40, knows_all=knows_all)), count_calls(connecting(1040, knows_all=knows_all))
+    assert many.of(ordinary) - few.of(ordinary) == 1000
+    assert many.of(to_agui) == many.of(read_content) == 0
+    assert many.total() - few.total() <= 1000 * 8
 
 
 def test_the_first_values_of_a_run_are_read_once() -> None:
     messages = conversation(40)
     run = Translator("thread", "run", view=ClientView([], {}))
     run.start()
-    assert called(lambda: run.feed(("values", {"messages": messages})))["_digests"] == 1
+    assert count_calls(lambda: run.feed(("values", {"messages": messages}))).of(message_cache._digests) == 1
 
 
 class Turns(InMemorySaver):

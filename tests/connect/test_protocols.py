@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph_agui.connect.local.checkpoints.outcome import outcome_without_checkpoint
+from langgraph_agui.connect.local.store.run_store import RunStore
 from langgraph_agui.connect.serve import Action, Limits, agui_app, routes
+from langgraph_agui.connect.serve.websocket import WebSockets
 from langgraph_agui.connect.testing import Pause
 
 from tests.connect.test_rooms import ROOT, imported
@@ -16,10 +19,20 @@ from tests.support.servers.serving import served
 from tests.support.streams.paced import speaking
 
 SERVE = ROOT / "serve"
-PROTOCOLS = ("agui", "copilotkit", "websocket")
+
+
+def folder_of(protocol: Any) -> str:
+    """The folder of `serve` in which a protocol is."""
+    return str(protocol.__module__).removeprefix("langgraph_agui.connect.serve.").split(".")[0]
+
+
+PROTOCOLS = sorted({*(folder_of(protocol) for protocol in routes.PROTOCOLS), folder_of(WebSockets)})
 """The folders of `serve` that are protocols."""
-WITHOUT_IO = ("agui", "copilotkit", "websocket.commands")
-"""What reads requests: it knows no framework, awaits nothing, and does not know what is done."""
+WITH_IO = ("websocket.sockets", "websocket.__init__")
+"""What holds a connection open. All other modules of protocols read requests: they know no framework, await nothing,
+draw nothing at random, and do not know what is done."""
+IMPURE = {"asyncio", "starlette", "service", "uuid", "random", "secrets", "time", "os"}
+"""Modules that such a module does not import."""
 OF_THREADS = {"attach", "cancel", "submit", "thread", "threads", "watch", "watch_assistant"}
 """What backends do with threads."""
 
@@ -50,16 +63,45 @@ def test_nothing_knows_a_protocol_but_where_it_is_registered() -> None:
     assert {importer for importer in importers if room_of(importer) is None} == {"serve.routes"}
 
 
-def test_what_reads_requests_is_pure() -> None:
-    for path in sorted(SERVE.rglob("*.py")):
-        module = ".".join(path.relative_to(SERVE).with_suffix("").parts)
-        if module.startswith(WITHOUT_IO):
-            found = list(ast.walk(tree(path)))
-            assert not [node for node in found if isinstance(node, ast.AsyncFunctionDef | ast.Await)], module
-            named = {alias.name for node in found if isinstance(node, ast.Import) for alias in node.names}
-            named |= {node.module or "" for node in found if isinstance(node, ast.ImportFrom)}
-            assert named.isdisjoint({"asyncio", "starlette", "service"}), module
-            assert not [name for name in named if name.startswith("starlette.")], module
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_what_reads_requests_is_pure(protocol: str) -> None:
+    modules = {path: f"{protocol}.{path.stem}" for path in sorted((SERVE / protocol).rglob("*.py"))}
+    readers = [path for path, module in modules.items() if module not in WITH_IO]
+    assert readers
+    assert {path.name: impurities(tree(path)) for path in readers} == {path.name: [] for path in readers}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "async def parse(call): ...",
+        "def parse(call): return [each async for each in call]",
+        "import asyncio",
+        "from starlette.requests import Request",
+        "from ..service import Service",
+        "from uuid import uuid4",
+        "import uuid",
+        "import secrets",
+        "from time import monotonic",
+        "from datetime import datetime\nat = datetime.now()",
+    ],
+)
+def test_impure_readers_of_requests_are_found(source: str) -> None:
+    assert impurities(ast.parse(source)) != []
+
+
+def impurities(module: ast.Module) -> list[str]:
+    """What a module does that gives another answer for the same request, or waits."""
+    impure = []
+    for node in ast.walk(module):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        impure += [name for name in names if name.split(".")[0] in IMPURE]
+        if isinstance(node, ast.AsyncFunctionDef | ast.Await | ast.comprehension) and getattr(node, "is_async", True):
+            impure.append(type(node).__name__)
+        if isinstance(node, ast.Attribute) and node.attr in {"now", "today", "utcnow"}:
+            impure.append(ast.unparse(node))
+    return impure
 
 
 async def test_a_new_protocol_has_the_runs_the_guard_and_the_limits_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,11 +209,14 @@ def test_who_may_use_a_thread_is_asked_where_it_is_opened() -> None:
         *("local/index/reading.py", "local/thread.py"),
         *("platform/thread.py", "platform/threads.py"),
     }
+    reading = (
+        *(f"store.{method.__name__}" for method in (RunStore.active, RunStore.now)),
+        outcome_without_checkpoint.__name__,
+    )
     reads = {
         name
         for name, node in nodes(ROOT, "local/store/", "local/run/", "local/index/")
-        if isinstance(node, ast.Call)
-        and ast.unparse(node.func).endswith(("store.active", "outcome_without_checkpoint"))
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(reading)
     }
     assert reads == {
         "local/source.py",

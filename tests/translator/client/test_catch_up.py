@@ -9,7 +9,7 @@ import pytest
 from langgraph_agui.translator import ClientView, encode
 
 from tests.support.clients.agui_client import VERSIONS, AguiClient, protocol
-from tests.support.counting import lines
+from tests.support.counting import count_lines
 from tests.translator.client.test_catch_up_of_a_fresh_client import (
     ARGS,
     CALL,
@@ -230,6 +230,6 @@ def test_a_catch_up_is_one_pass_over_the_messages(name: str) -> None:
         view = seen(RUN, TEXT, MORE, messages=HISTORY[:count])
         reader = seen(RUN, messages=of_reader(HISTORY[:count]))
         assert not any(each.has("") for each in (view, reader))  # makes the indexes
-        return lines(lambda: view.catch_up(reader))
+        return count_lines(lambda: view.catch_up(reader))
 
     assert cost(1000) - cost(100) <= 900 * most

@@ -9,8 +9,9 @@ from ag_ui.core import AssistantMessage, EventType, TextMessageContentEvent
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langgraph_agui.translator import ClientView
+from langgraph_agui.translator.client import contents
 
-from tests.support.counting import called
+from tests.support.counting import count_calls
 from tests.support.random.event_streams import streams
 from tests.support.random.event_values import json_values
 from tests.support.streams.conversations import conversation, replay, token, values
@@ -238,9 +239,9 @@ def test_fields_that_a_models_type_does_not_declare_are_dropped() -> None:
 
 def test_events_of_a_translator_are_not_checked_again() -> None:
     parts = [values(messages=conversation(50), load={"a": 1}), token(), token(), values(messages=conversation(52))]
-    counts = called(replay(parts))
-    assert counts["apply_emitted"] > 5
-    assert counts["_wire"] == 0
+    counts = count_calls(replay(parts))
+    assert counts.of(contents.ClientContents.apply_emitted) > 5
+    assert counts.of(contents._wire) == 0
 
 
 # --- totality ---------------------------------------------------------------------------------------------------------
