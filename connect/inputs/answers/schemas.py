@@ -14,8 +14,13 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 _DEEPEST: Final = 64
-_MOST: Final = 50_000
-"""Comparisons after which a value fits as far as is known: a schema may have alternatives within alternatives."""
+_MOST: Final = 10_000
+"""Comparisons after which a value fits as far as is known: a client's list may be long, and a schema may have
+alternatives within alternatives. They are made in the event loop."""
+_CONSTANTS: Final = 50
+"""Constants that cost as much time as one comparison with a schema."""
+_MOST_NAMED: Final = 20
+"""How many constants a text names."""
 _TRUTH: Final = frozenset({"true", "false", "t", "f", "yes", "no", "y", "n", "on", "off", "1", "0"})
 _NAMES: Final = {
     "object": "an object",
@@ -52,7 +57,7 @@ class _Check:
                 return found
         return (
             _of_type(value, schema, where)
-            or _of_constants(value, schema, where)
+            or self._of_constants(value, schema, where)
             or self._of_alternatives(value, schema, where, depth)
             or self._of_object(value, schema, where, depth)
             or self._of_array(value, schema, where, depth)
@@ -63,6 +68,17 @@ class _Check:
         for name in reference.removeprefix("#").split("/")[1:]:
             found = found.get(name.replace("~1", "/").replace("~0", "~")) if isinstance(found, Mapping) else None
         return found if reference.startswith("#") else None
+
+    def _of_constants(self, value: Any, schema: Mapping[str, Any], where: str) -> str | None:
+        constants = [schema["const"]] if "const" in schema else schema.get("enum")
+        if not isinstance(constants, list):
+            return None
+        self._left -= len(constants) // _CONSTANTS
+        if self._left < 0:
+            return None
+        if any(value == constant and _is_truth(value) == _is_truth(constant) for constant in constants):
+            return None
+        return f"{where}: expected {_named(constants, ' or ')}"
 
     def _of_alternatives(self, value: Any, schema: Mapping[str, Any], where: str, depth: int) -> str | None:
         for each in _listed(schema.get("allOf")):
@@ -99,7 +115,7 @@ class _Check:
             return None
         missing = [each for each in _listed(schema.get("required")) if isinstance(each, str) and each not in value]
         if missing:
-            return f"{where}: expected an object with {', '.join(map(repr, missing))}"
+            return f"{where}: expected an object with {_named(missing, ', ')}"
         given = schema.get("properties")
         properties: Mapping[Any, Any] = given if isinstance(given, Mapping) else {}
         for name, each in properties.items():
@@ -108,8 +124,10 @@ class _Check:
         others = [item for name, item in value.items() if name not in properties]
         if "additionalProperties" in schema and "patternProperties" not in schema and others:
             if schema["additionalProperties"] is False:
-                return f"{where}: expected an object with nothing but {', '.join(map(repr, properties)) or 'nothing'}"
+                return f"{where}: expected an object with nothing but {_named([*properties], ', ') or 'nothing'}"
             for item in others:
+                if self._left < 0:
+                    break
                 found = self.misfit(item, schema["additionalProperties"], f"{where}.*", depth + 1)
                 if found is not None:
                     return found
@@ -124,6 +142,8 @@ class _Check:
             return f"{where}: expected {count} items, got {len(value)}"
         first = _listed(schema.get("prefixItems"))
         for index, item in enumerate(value):
+            if self._left < 0:
+                break
             of_item = first[index] if index < len(first) else schema.get("items")
             found = self.misfit(item, of_item, f"{where}[{index}]", depth + 1)
             if found is not None:
@@ -140,11 +160,10 @@ def _of_type(value: Any, schema: Mapping[str, Any], where: str) -> str | None:
     return f"{where}: expected {' or '.join(_NAMES[name] for name in known)}"
 
 
-def _of_constants(value: Any, schema: Mapping[str, Any], where: str) -> str | None:
-    wanted = [schema["const"]] if "const" in schema else schema.get("enum")
-    if not isinstance(wanted, list) or any(value == each and _is_truth(value) == _is_truth(each) for each in wanted):
-        return None
-    return f"{where}: expected {' or '.join(map(repr, wanted))}"
+def _named(names: list[Any], between: str) -> str:
+    """The first of some names or constants, for a text."""
+    more = [] if len(names) <= _MOST_NAMED else [f"{len(names) - _MOST_NAMED} more"]
+    return between.join([*map(repr, names[:_MOST_NAMED]), *more])
 
 
 def _is_truth(value: Any) -> bool:

@@ -108,3 +108,28 @@ def test_a_keyword_is_checked(value: Any, schema: Any, fits: bool) -> None:
 )
 def test_what_is_not_understood_refuses_nothing(schema: Any) -> None:
     assert all(misfit(value, schema) is None for value in ([{"a": 7}], {"a": 7}))
+
+
+class Compared:
+    """A value that is equal to `last`, and counts how often it is compared."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __eq__(self, other: object) -> bool:
+        self.count += 1
+        return other == "last"
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize("items", [{"enum": [*map(str, range(999)), "last"]}, {"const": "last"}])
+def test_a_long_answer_is_compared_so_often_at_most(items: Any) -> None:
+    value = Compared()
+    assert misfit([value] * 100_000, {"items": items}) is None
+    assert 5_000 < value.count <= 500_000
+
+
+def test_a_text_names_some_of_many_constants() -> None:
+    wrong = misfit("x", {"enum": [*range(100_000)]})
+    assert wrong == f"answer: expected {' or '.join(map(str, range(20)))} or 99980 more"
