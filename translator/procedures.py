@@ -273,6 +273,8 @@ class Procedures:
     def _end_predictions(self, ns: Namespace, answered: Iterable[str]) -> None:
         """Ends the predictions from tool calls of the graph at `ns` that have been answered. `answered`: the ids that
         the results name."""
+        if not self._predictions.has_predicted:
+            return
         owner = self._owner(ns)
         if owner.writes_state and not self._tools.in_tool(ns):
             for call_id in answered:

@@ -81,9 +81,8 @@ a stream protocol, or a shape of parts               `parts/reader.py`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import wraps
-from typing import Any, Concatenate, Literal, ParamSpec
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Literal
 
 from .client.view import ClientView
 from .endings import Ending, Failed, Finished, Lost, as_ending
@@ -100,25 +99,6 @@ from .wire import events
 from .wire.events import Event
 from .wire.frame_limit import framed
 from .wire.older_clients import for_client_version
-
-_Parameters = ParamSpec("_Parameters")
-
-
-def _logging_values(
-    translate: Callable[Concatenate[Translator, _Parameters], list[Event]],
-) -> Callable[Concatenate[Translator, _Parameters], list[Event]]:
-    """Decorates a method of the translator. If a value cannot be read while the method is running, the log line
-    contains the ids of the thread and the run."""
-
-    @wraps(translate)
-    def logging_values(self: Translator, /, *args: _Parameters.args, **kwargs: _Parameters.kwargs) -> list[Event]:
-        before = WARN.set(self._losses.warn)
-        try:
-            return translate(self, *args, **kwargs)
-        finally:
-            WARN.reset(before)
-
-    return logging_values
 
 
 class Translator:
@@ -194,11 +174,14 @@ class Translator:
                     return [event]
         except Exception:  # `_fed` reads the part again and reports any error
             pass
-        return self._fed(part)
-
-    @_logging_values
-    def _fed(self, part: Any) -> list[Event]:
         self._expect("live")
+        before = WARN.set(self._losses.warn)  # so that a line about a value names the thread and the run
+        try:
+            return self._fed(part)
+        finally:
+            WARN.reset(before)
+
+    def _fed(self, part: Any) -> list[Event]:
         parts = self._reader.read(part)
         if self._reader.source == "platform" and not self._procedures.is_platform:
             self._procedures.set_platform()
@@ -222,7 +205,6 @@ class Translator:
             self._losses.warn(f"Parts of the unknown mode {to_text(part.mode)[:40]!r} are ignored")
         return []
 
-    @_logging_values
     def finish(self, ending: Ending | BaseException | None = None) -> list[Event]:
         """Ends the run, and returns the events that close the open items, followed by the terminal event.
 
@@ -245,6 +227,13 @@ class Translator:
         self._expect("live")
         ending = as_ending(ending)
         self._phase = "over"
+        before = WARN.set(self._losses.warn)
+        try:
+            return self._finished(ending)
+        finally:
+            WARN.reset(before)
+
+    def _finished(self, ending: Ending | None) -> list[Event]:
         if self._procedures.error is not None and (ending is None or isinstance(ending, Finished)):
             ending = Failed(self._procedures.error)
         if ending is None and self._reader.source == "platform":
@@ -265,7 +254,6 @@ class Translator:
                 terminal = events.run_error(NEUTRAL)
         return [*emitted, self._surely_applied(terminal)]
 
-    @_logging_values
     def apply_checkpoint(
         self, values: Any, ns: Namespace = (), interrupts: Sequence[Any] = (), *, at_breakpoint: bool = False
     ) -> list[Event]:
@@ -291,7 +279,11 @@ class Translator:
         Raises `TranslatorMisuseError` before the start and after the end.
         """
         self._expect("live")
-        return self._applied(self._procedures.on_checkpoint(values, ns, interrupts, at_breakpoint), "A checkpoint")
+        before = WARN.set(self._losses.warn)
+        try:
+            return self._applied(self._procedures.on_checkpoint(values, ns, interrupts, at_breakpoint), "A checkpoint")
+        finally:
+            WARN.reset(before)
 
     @property
     def values(self) -> Any:

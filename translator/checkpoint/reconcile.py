@@ -125,8 +125,8 @@ class StoredMessages:
 
     def on_values(
         self, messages: Any, *, has_compared: bool, is_partial: bool, in_subgraphs: Sequence[Event] = ()
-    ) -> Iterator[Event]:
-        """Yields the events for the messages channel of root `values`.
+    ) -> Iterable[Event]:
+        """Returns the events for the messages channel of root `values`.
 
         `has_compared`: whether earlier values have been compared in this run. `is_partial`: whether the superstep of
         these values is still running. If so, nothing is removed, because a missing message may still be stored later.
@@ -140,8 +140,8 @@ class StoredMessages:
         if self._is_written or messages is not self._last:
             self._read(messages)
         elif has_compared and not pending and not in_subgraphs:
-            return
-        yield from self._reconcile(pending, has_compared=has_compared, is_partial=is_partial, in_subgraphs=in_subgraphs)
+            return ()
+        return self._reconcile(pending, has_compared=has_compared, is_partial=is_partial, in_subgraphs=in_subgraphs)
 
     def _read(self, messages: Sequence[Any]) -> None:
         self._last, self._is_written = messages, False
@@ -229,8 +229,9 @@ class StoredMessages:
         extras = [] if is_beginning else [item for item in order if item not in wanted]
         if not is_partial and not (self.is_function and not view.knows_messages):
             surplus = {item for item in extras if not self._is_kept(item, pending)}
-        kept_pending = [item for item in extras if item in pending and item not in surplus]
-        still_streaming = [] if overlap is None else kept_pending
+        still_streaming: list[str] = []
+        if overlap is not None:
+            still_streaming = [item for item in extras if item in pending and item not in surplus]
         uncompared = ledger.uncompared(wanted)
         is_unknown = not view.knows_messages and bool(wanted) and not self.is_function
         begins_stream = not has_compared and not self.is_function

@@ -38,6 +38,8 @@ _MANY: Final = 16
 are compared while the patch is being made."""
 _REMOVE: Final = len('{"op":"remove","path":"/0"},')
 """The size in bytes of the smallest operation, without the path of the list to which it is applied."""
+_REPLACE: Final = len('{"op":"replace","path":,"value":0}')
+"""The size in bytes of a `replace`, including a comma, without its path and its value."""
 _NO_PATH: Final = frozenset({"__proto__", "prototype"})
 """The keys that no path may contain (rule 5)."""
 _AT_ONCE: Final = 32
@@ -107,7 +109,7 @@ def _replace(path: str, value: Any) -> _Patch:
 
 def _around(path: str) -> int:
     """Returns the size in bytes of a `replace` at `path`, including a comma but not the value."""
-    return len(dumps({"op": "replace", "path": path, "value": 0}))
+    return len(dumps(path)) + _REPLACE
 
 
 def _between(before: Any, after: Any, path: str) -> _Patch:
@@ -201,10 +203,12 @@ def _same(before: Any, after: Any) -> bool:
 
 def _changed(before: Sequence[Any], after: Sequence[Any]) -> Iterator[int]:
     """Yields the positions at which two lists differ, up to the end of the shorter list."""
-    for start in range(0, min(len(before), len(after)), _AT_ONCE):
-        left, right = before[start : start + _AT_ONCE], after[start : start + _AT_ONCE]
+    length = min(len(before), len(after))
+    for start in range(0, length, _AT_ONCE):
+        end = min(start + _AT_ONCE, length)
+        left, right = before[start:end], after[start:end]
         if len(right) == 1 or dumps(left) != dumps(right):
-            for at, (one, other) in enumerate(zip(left, right, strict=False)):
+            for at, (one, other) in enumerate(zip(left, right, strict=True)):
                 if not _same(one, other):
                     yield start + at
 
@@ -218,8 +222,10 @@ def _stretches(before: Sequence[Any], after: Sequence[Any]) -> Iterator[tuple[in
     lists (a longest increasing subsequence) is chosen. Each match in it is a stretch of one element. The elements
     between two such stretches form one stretch, which may be empty in one of the lists.
     """
-    left, right = _positions(before), _positions(after)
-    pairs = [(left[token], at) for token, at in right.items() if at >= 0 and left.get(token, -1) >= 0]
+    pairs: list[tuple[int, int]] = []
+    if before and after:
+        left, right = _positions(before), _positions(after)
+        pairs = [(left[token], at) for token, at in right.items() if at >= 0 and left.get(token, -1) >= 0]
     at_before = at_after = 0
     for i, k in _longest_increasing(pairs):
         if at_before < i or at_after < k:

@@ -252,7 +252,8 @@ class ModelCalls:
 
     def unfinished(self) -> list[ModelCall]:
         """The model calls that have not ended."""
-        self._live = [model_call for model_call in self._live if not model_call.record.has_ended]
+        if self._live:
+            self._live = [model_call for model_call in self._live if not model_call.record.has_ended]
         return self._live
 
     def forget(self) -> None:

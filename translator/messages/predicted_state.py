@@ -73,6 +73,11 @@ class Predictions:
         """Whether a tool call with this id is streaming and has predictions."""
         return call_id in self._calls
 
+    @property
+    def has_predicted(self) -> bool:
+        """Whether a value has been predicted for any channel."""
+        return bool(self._predictors)
+
     def begin(self, metadata: Mapping[str, Any]) -> None:
         """Reads the predictions that the metadata of a new model call asks for."""
         for key in _KEYS:

@@ -67,12 +67,12 @@ def fields_of(message: Any) -> Mapping[str, Any]:
     if kind is dict:
         if "content" in message and type(named := message.get("type")) is str and named != "constructor":
             return message  # type: ignore[no-any-return]
+    elif issubclass(kind, str):
+        return {"type": "human", "content": message}
     elif issubclass(kind, BaseMessage):
         return message.__dict__  # type: ignore[no-any-return]
-    if issubclass(kind, str):
-        return {"type": "human", "content": message}
     try:
-        if issubclass(kind, Mapping):
+        if kind is dict or issubclass(kind, Mapping):
             return _of_mapping(message)
         if issubclass(kind, (tuple, list)) and len(message) == 2 and issubclass(type(message[0]), str):
             return {"type": _TYPE_OF_ROLE.get(message[0], "chat"), "role": message[0], "content": message[1]}

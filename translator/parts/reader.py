@@ -41,6 +41,7 @@ from typing import Any, Final, Literal
 
 from ..errors import UnreadablePartError
 from .channels import as_sequence
+from .message import is_object
 from .part import UNREAD, Part
 from .platform_messages import AccumulatedMessages
 from .v3 import Envelopes
@@ -140,7 +141,7 @@ def part_of(raw: Any) -> Part:
     try:
         if kind is Part:
             return raw  # type: ignore[no-any-return]
-        if issubclass(kind, (tuple, list)):
+        if kind is tuple or issubclass(kind, (tuple, list)):
             return _from_sequence(raw)
         if issubclass(kind, dict):
             return _from_mapping(raw)
@@ -165,7 +166,10 @@ def _may_be_a_servers(raw: Any, part: Part) -> bool:
     elif kind is list:
         return False
     data = part.data
-    return part.mode == "messages" and type(data) in _SEQUENCES and len(data) > 0 and issubclass(type(data[0]), Mapping)
+    if part.mode != "messages" or type(data) not in _SEQUENCES or len(data) == 0:
+        return False
+    # `is_object` is faster than the lookup in an abstract class
+    return not is_object(data[0]) and issubclass(type(data[0]), Mapping)
 
 
 def _ends_superstep(part: Part) -> bool:

@@ -67,14 +67,12 @@ class Delegations:
         """Records the calls in `values` from the graph at `ns`."""
         if not ns:  # every graph inside the root graph ended with its superstep
             self._by_graph.clear()
-        tail: list[Any] = []
-        kind = "tool"
-        for message in reversed(_messages(channels, self._key)):
-            tail.append(message)
-            kind = kind_of(fields_of(message))
-            if kind != "tool":
-                break
-        self._by_graph[ns] = tail[::-1] if kind == "ai" else []
+        messages = _messages(channels, self._key)
+        first, kind = len(messages), "tool"
+        while kind == "tool" and first > 0:
+            first -= 1
+            kind = kind_of(fields_of(messages[first]))
+        self._by_graph[ns] = [*messages[first:]] if kind == "ai" else []
 
     def read_checkpoint(self, channels: Mapping[str, Any] | None) -> None:
         """Records the calls in a checkpoint of the root graph that was read during the stream (rule 2)."""
