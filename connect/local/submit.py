@@ -115,14 +115,14 @@ class _Input:
         now = await self._store.now(self._thread.key)
         await self._check_owner(now)
         if now.active is not None and self._is_refused(now.active):
-            return self._joined(now.active)
+            return self._join(now.active)
         turn = self._store.turn(self._thread.key)
         waits = now.active is not None or now.has_inputs
         if self._intake.busy == "queue" and waits:
             runs = self._source.runs
             if queue is not None and runs.queue.on(self._thread.key) >= queue:
                 raise QueueFullError("Too many inputs are queued on this thread. Retry later.")
-            return runs.queue.batches(_owned(self._thread, self._request, self._in_turn(turn, waits=True)))
+            return runs.queue.batches(_own(self._thread, self._request, self._in_turn(turn, waits=True)))
         return await self._in_turn(turn, waits=waits)
 
     async def _in_turn(self, turn: Turn, *, waits: bool) -> Batches:
@@ -143,16 +143,16 @@ class _Input:
             active = now.active
             if active is None:
                 with suppress(RunConflictError):  # a run started without a turn, or while this process was frozen
-                    return await self._submitted(now)
+                    return await self._submit_to_graph(now)
             elif self._is_refused(active):
-                return self._joined(active)
+                return self._join(active)
             elif self._intake.busy == "queue":
                 await active.wait()
             elif await active.cancel() == "stopping":
-                return self._joined(active)
+                return self._join(active)
             now = await self._store.now(self._thread.key)
 
-    async def _submitted(self, now: ThreadNow) -> Batches:
+    async def _submit_to_graph(self, now: ThreadNow) -> Batches:
         """Submits the input to the graph of its run. If a function makes the graph, it is called first: what the thread
         waits for, and which tools are the graph's own, depends on the graph."""
         source, request, factory = self._source, self._request, self._source.factory
@@ -177,7 +177,7 @@ class _Input:
         is_same = active.run_id == self._request.run_input.run_id
         return is_same or (self._intake.busy == "reject" and active.status == "running")
 
-    def _joined(self, active: ActiveRun) -> Batches:
+    def _join(self, active: ActiveRun) -> Batches:
         """The events of the active run, if it is this request's. Raises `RunConflictError` for any other run."""
         if active.run_id == self._request.run_input.run_id:
             return active.attach(self._request.reader())
@@ -265,7 +265,7 @@ class LocalPort:
         if run.checkpoint is not None:
             at_run = run.checkpoint.run_id
             config = merge_configs(config, {"configurable": {"checkpoint_id": run.checkpoint.id, "checkpoint_ns": ""}})
-        values = run.input.values if run.is_turn else await self._written_in_place(run, config)
+        values = run.input.values if run.is_turn else await self._write_in_place(run, config)
         setup = RunSetup(
             graph=source.graph,
             input=_graph_input(run, values),
@@ -290,8 +290,8 @@ class LocalPort:
         started = await self._runs.begin(setup)
         if run.rest is None:
             return started.attach(request.reader())
-        rest = _owned(self._thread, request, self._rest(started, run.rest))
-        return _both_batches(self._runs, started, request, rest)
+        rest = _own(self._thread, request, self._submit_rest(started, run.rest))
+        return _both(self._runs, started, request, rest)
 
     async def _newest_id(self) -> str:
         """The newest checkpoint of the thread and its subgraphs."""
@@ -300,7 +300,7 @@ class LocalPort:
         with reading(self.label):
             return await answered(newest_id(saver, self._thread.id), self._source.read_timeout)
 
-    async def _written_in_place(self, run: NewRun, config: RunnableConfig) -> dict[str, Any]:
+    async def _write_in_place(self, run: NewRun, config: RunnableConfig) -> dict[str, Any]:
         """Writes the state of an input into the checkpoint where the run goes on; returns the values that are left.
         Messages are left: if the run does not start, the results of a page's tools must not be in the thread."""
         key = self._options.messages_key
@@ -317,18 +317,17 @@ class LocalPort:
             return view
         outcome = self._read.outcome if run.checkpoint is None else None
         outcome = outcome or RunOutcome(run.request.run_input.run_id, state.values, Finished())
-        with reading(self.label):
-            outcome = await outcome_with_replaced(outcome, self._options, self.history())
+        outcome = await outcome_with_replaced(outcome, self._options, self.history())
         return await off_loop(with_thread, len(state.messages), view, self._thread.id, outcome, self._options)
 
-    async def _rest(self, first: Run, rest: RunRequest) -> Batches | None:
+    async def _submit_rest(self, first: Run, rest: RunRequest) -> Batches | None:
         """The rest of an input, as an input of its own, if the run of its answers has ended well."""
         if await first.wait() != "finished":
             return None
         return await _Input(self._source, replace(rest, view=first.view.copy())).batches()
 
 
-def _owned(thread: LocalThread, request: RunRequest, work: Coroutine[Any, Any, _Result]) -> asyncio.Task[_Result]:
+def _own(thread: LocalThread, request: RunRequest, work: Coroutine[Any, Any, _Result]) -> asyncio.Task[_Result]:
     """A task of the process's runs, which may outlive the request."""
     source = thread.source
     return source.runs.queue.own(
@@ -341,7 +340,7 @@ def _owned(thread: LocalThread, request: RunRequest, work: Coroutine[Any, Any, _
 
 
 @relaying
-async def _both_batches(runs: Runs, first: Run, request: RunRequest, rest: asyncio.Task[Batches | None]) -> Relayed:
+async def _both(runs: Runs, first: Run, request: RunRequest, rest: asyncio.Task[Batches | None]) -> Relayed:
     yield first.attach(request.reader())
     if first.status == "finished":
         yield runs.queue.batches(rest)

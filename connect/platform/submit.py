@@ -92,7 +92,7 @@ async def _when_free(source: PlatformSource, thread: PlatformThread, request: Ru
                 continue
         own = _own_run(look, request.run_input.run_id)
         if own is not None:
-            return _attached(thread, own, request)
+            return _attach(thread, own, request)
         if busy == "reject" or attempts == _ATTEMPTS:
             raise RunConflictError(
                 f"thread {thread.id!r} has a run that is running, {client_run_id(look.active)!r}; expected "
@@ -100,7 +100,7 @@ async def _when_free(source: PlatformSource, thread: PlatformThread, request: Ru
             )
         if busy == "queue":
             is_queued = has_kwargs(look.active)
-            return await submit(request, port) if is_queued else _after(look.active, source, thread, request)
+            return await submit(request, port) if is_queued else _submit_after(look.active, source, thread, request)
         try:
             is_stopped = await thread.cancel(None)
         except RunNotFoundError:  # it has ended by itself
@@ -135,7 +135,7 @@ class PlatformPort:
         look = self._look
         if look is None:
             return ThreadRead(self.state)
-        attach = None if look.active is None else partial(_attached, self._thread, look.active, self._request)
+        attach = None if look.active is None else partial(_attach, self._thread, look.active, self._request)
         return ThreadRead(self.state, look.outcome, attach)
 
     def history(self) -> AsyncGenerator[Checkpoint, None]:
@@ -143,11 +143,9 @@ class PlatformPort:
         return self._thread.history()
 
     async def drop(self) -> None:
-        """See `Port`. Raises `RunConflictError` if another run has started meanwhile."""
+        """See `Port`."""
         await self._thread.drop()
         self._look = await self._thread.look()
-        if self._look is not None and self._look.active is not None:
-            raise RunConflictError(f"thread {self._thread.id!r} has a run that is running")
 
     async def start(self, run: NewRun) -> Batches:
         """See `Port`."""
@@ -155,11 +153,11 @@ class PlatformPort:
         metadata = {**await self._thread.claim(), RUN_ID: run.request.run_input.run_id}
         values = run.input.values
         if values and not run.is_turn:
-            values, metadata[WRITTEN] = self._unwritten(run)
+            values, metadata[WRITTEN] = self._without_written(run)
         started = await self._thread.start(
             str(self._source.assistant_id),
             **create_arguments(values, run.is_turn, run.answers, None if run.checkpoint is None else run.checkpoint.id),
-            **_configured(run, metadata),
+            **_config_arguments(run, metadata),
             metadata=metadata,
             multitask_strategy="reject" if is_free else "enqueue",
             if_not_exists="create",
@@ -168,9 +166,9 @@ class PlatformPort:
             stream_resumable=True,
         )
         waiting = subgraphs(self._look.state) if self._look is not None and run.continues else []
-        return self._started_run(started, run, waiting)
+        return self._read_run(started, run, waiting)
 
-    def _unwritten(self, run: NewRun) -> tuple[dict[str, Any], str]:
+    def _without_written(self, run: NewRun) -> tuple[dict[str, Any], str]:
         """The values of a run that continues, without those for channels that an earlier run has written at the same
         checkpoint; and the mark of both in the run's metadata (`look.WRITTEN`)."""
         at = self.state.checkpoint_id if run.checkpoint is None else run.checkpoint.id
@@ -179,7 +177,7 @@ class PlatformPort:
         return values, written_mark(at, pending | values.keys())
 
     @relaying
-    async def _started_run(self, started: Answered, run: NewRun, waiting: Sequence[Subgraph]) -> Relayed:
+    async def _read_run(self, started: Answered, run: NewRun, waiting: Sequence[Subgraph]) -> Relayed:
         """The run, to its end, and then the rest of its input. `waiting`: the subgraphs that it continues."""
         request, reader, is_over = run.request, run.request.reader(), False
         parent = request.run_input.parent_run_id
@@ -202,13 +200,13 @@ def _own_run(look: Look, run_id: str) -> Answered | None:
     return next((run for run in runs if run_id in (client_run_id(run), run["run_id"])), None)
 
 
-def _attached(thread: PlatformThread, run: Answered, request: RunRequest) -> Batches:
+def _attach(thread: PlatformThread, run: Answered, request: RunRequest) -> Batches:
     """The events of a run that is active already, for the request's client."""
     return Attachment(thread, run, request.reader(), request.options).batches()
 
 
 @relaying
-async def _after(run: Answered, source: PlatformSource, thread: PlatformThread, request: RunRequest) -> Relayed:
+async def _submit_after(run: Answered, source: PlatformSource, thread: PlatformThread, request: RunRequest) -> Relayed:
     """The client's events, when another run has ended."""
     async with aclosing(run_events(thread, str(run["run_id"]), replays=False)) as notices:
         async for _ in notices:
@@ -222,7 +220,7 @@ def _has_ended_well(reader: Reader) -> bool:
     return last.get("type") == "RUN_FINISHED" and last.get("outcome", {}).get("type") != "cancelled"
 
 
-def _configured(run: NewRun, metadata: Metadata) -> dict[str, Any]:
+def _config_arguments(run: NewRun, metadata: Metadata) -> dict[str, Any]:
     """The arguments of `runs.create` for the config and the context of a run."""
     config: dict[str, Any] = dict(merge_configs(run.request.intake.config, run.request.added.config))
     config["metadata"] = {**config["metadata"], **metadata}
