@@ -370,6 +370,8 @@ def a_message_is_emitted_in_its_fragments(run: Run) -> Iterator[tuple[int, str]]
 
 _HELD = 3
 """In how many fragments, besides white space, it shows at the latest that a text which begins like JSON is prose."""
+_SILENT = {"nostream", "langsmith:nostream"}
+"""Tags of models whose answers are shown when they are saved, and not while they stream."""
 _SPACE = " \t\n\r"
 """The white space that JSON may have around its values (https://www.rfc-editor.org/rfc/rfc8259#section-2)."""
 
@@ -479,6 +481,8 @@ def _streamed(part: Part | None) -> list[tuple[str, str]]:
     if chunk.get("type") != "AIMessageChunk" or "ls_model_type" not in metadata:
         return []
     if any(metadata.get(f"{prefix}emit-messages") is False for prefix in ("", "copilotkit:")):
+        return []
+    if not _SILENT.isdisjoint(metadata.get("tags") or ()):
         return []
     structured = metadata.get("agui_structured")
     shown = () if structured == "call" else Reasoning if structured == "text" else Text | Reasoning
