@@ -70,7 +70,7 @@ def _rows(name: str, servers: dict[str, Loaded]) -> Iterator[Row]:
     yield Row(
         "load", f"{title}: CPU by token, against the graphs alone", ours.cpu / servers["alone"].cpu, "x", _ALONE, note
     )
-    for kind in servers.keys() & _PEERS:
+    for kind in [kind for kind in _PEERS if kind in servers]:
         peer, title = servers[kind], f"{RUNS} runs, {name}, against {_PEERS[kind]}"
         is_default = kind == "peer"
         note = f"{1e6 * peer.cpu:.0f} us; {peer.seconds:.1f} s in all"

@@ -1,6 +1,8 @@
 """What it costs that other processes can read a run: the CPU time of the run's owner and of a follower by event, as a
 ratio to a bare `XADD` of the same bytes; what Redis has of a run that a hundred readers follow elsewhere; and how much
-later an event is with a reader elsewhere than with one of the owner, of fifty runs with fifty events a second.
+later an event is with a reader elsewhere than with one of the owner, of fifty runs with fifty events a second, as a
+ratio to a bare loop of two processes: one runs the same graphs and appends what they write with `XADD`, once in
+the window, the other reads it with one `XREAD`.
 
 The events come in batches of twenty, one batch a window, and owner and follower are two stores in one event loop. For
 the times each event comes by itself, and the follower is another process: with one event loop for both it would have
@@ -10,6 +12,7 @@ more to do than there is time.
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, aclosing
 from multiprocessing import get_context
@@ -31,6 +34,8 @@ from redis.backoff import ConstantBackoff
 
 from examples.databases import own_redis
 
+from ..graphs import bare as streamed
+from ..graphs import config
 from ..rows import Row
 from ..timing import timed_by
 
@@ -39,8 +44,8 @@ READERS = 100
 _EVENTS = BATCH * BATCHES
 LIVE_RUNS, LIVE_EVENTS, _PER_SECOND = 50, 100, 50
 _ROUNDS = 3
-_WINDOW = 0.004
-_OWNER, _FOLLOWER = 5.0, 4.0
+_WINDOW, _LIVE_WINDOW = 0.004, 0.03
+_OWNER, _FOLLOWER = 3.0, 3.0
 _LATER = f"{LIVE_RUNS} runs x {_PER_SECOND} events/s; the window is 30 ms"
 _FRAME = b'data: {"type":"CUSTOM","name":"piece","value":{"place":123,"text":"' + b"x" * 40 + b'"}}\n\n'
 
@@ -70,16 +75,19 @@ async def _measured(url: str) -> list[Row]:
         ]
         least, alone, owner, followed = [timing.middle for timing in await timed_by(variants, _ROUNDS)]
         connections = await _run(url, READERS, client)
+        bare_later = await _bare_latencies(client, url)
         later = await _added_latencies(url)
     return [
         _row("owner", owner - alone, least, _OWNER),
         _row("follower", followed - owner, least, _FOLLOWER),
         Row("processes", f"{READERS} readers elsewhere", connections, "connections that wait for events", 1),
-        *(
-            Row("processes", f"later elsewhere, p{part}", 1_000 * later[part - 1], "ms", None, _LATER)
-            for part in (50, 99)
-        ),
+        *(_later(part, later[part - 1], bare_later[part - 1]) for part in (50, 99)),
     ]
+
+
+def _later(part: int, later: float, bare: float) -> Row:
+    note = f"{1_000 * later:.0f} ms, bare {1_000 * bare:.0f} ms; {_LATER}"
+    return Row("processes", f"later elsewhere, p{part}", later / bare, "x a bare loop", None, note)
 
 
 def _row(name: str, spent: float, least: float, bound: float) -> Row:
@@ -152,6 +160,57 @@ def _follow(url: str, thread_ids: list[str], pipe: Connection) -> None:
             return await asyncio.gather(*tasks)
 
     pipe.send(asyncio.run(follow()))
+
+
+async def _bare_latencies(client: Redis, url: str) -> list[float]:
+    """The percentiles of the seconds from an event to its reader in another process, with nothing of this package."""
+    names, context = [f"bare-{place}" for place in range(LIVE_RUNS)], get_context("spawn")
+    pipe, other_end = context.Pipe()
+    reader = context.Process(target=_read_bare, args=(url, names, other_end))
+    reader.start()
+    await asyncio.to_thread(pipe.recv)
+
+    begins, gathered = asyncio.Event(), {name: list[float]() for name in names}
+    graph = _steady(begins)
+
+    async def run(name: str) -> None:
+        async for _, mode, _ in streamed(graph, {}, config()):
+            if mode == "custom":
+                gathered[name].append(perf_counter())
+
+    async def append(name: str, run: asyncio.Task[None]) -> None:
+        while not run.done() or gathered[name]:
+            if events := gathered[name]:
+                gathered[name] = []
+                await client.xadd(name, {"at": json.dumps(events), "frames": _FRAME * len(events)})
+            await asyncio.sleep(_LIVE_WINDOW)
+
+    runs = {name: asyncio.create_task(run(name)) for name in names}
+    begins.set()
+    await asyncio.gather(*(append(name, task) for name, task in runs.items()))
+    delays: list[float] = await asyncio.to_thread(pipe.recv)
+    reader.join()
+    return quantiles(delays, n=100)
+
+
+def _read_bare(url: str, names: list[str], pipe: Connection) -> None:
+    """The reader of the bare loop, until it has all events."""
+
+    async def read() -> list[float]:
+        ends: dict[Any, Any] = dict.fromkeys(names, "0")
+        delays: list[float] = []
+        async with Redis.from_url(url) as client:
+            pipe.send("reads")
+            while len(delays) < LIVE_RUNS * LIVE_EVENTS:
+                answer: Any = await client.xread(ends, block=1_000)
+                for name, entries in answer:
+                    for entry_id, fields in entries:
+                        ends[name.decode()] = entry_id
+                        came = perf_counter()
+                        delays += [came - at for at in json.loads(fields[b"at"])]
+        return delays
+
+    pipe.send(asyncio.run(read()))
 
 
 async def _times(batches: Any, joined: asyncio.Semaphore) -> dict[int, float]:
