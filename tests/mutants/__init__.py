@@ -22,7 +22,7 @@ A repair undone has one `[[edit]]` or several, each in one of three forms:
   not matter, nor do names of local variables: a variable that the function no longer has stands for one that it has,
   in `new` too.
 - A text inside a string of Python, such as Lua or SQL: `old_text` and `new_text`.
-- A file of another language: its path, and texts.
+- A file of another language: its path, and texts. Python is not edited by its path: a text breaks with every renaming.
 
 What is replaced has to be there exactly once; a larger piece, or a longer name, says which one is meant.
 `tests/test_mutants.py` makes every mutant, and `make mutants ARGS='--only TEXT'` tries those with a text in their name.
