@@ -76,10 +76,10 @@ class Options:
         checkpoint. `keep`: the client also keeps messages that the graph has removed. In addition, `connect` and
         `watch` emit messages that a summary has replaced, as far back as the thread's history goes.
     `unsaved`: What happens to text that a model generated but no node saved in `messages_key`, such as drafts, the
-        answers of routers, and all text in a graph without that channel. `step`: the text is removed when its step
-        ends. `run`: the text is removed when the run succeeds. If the run stops at an interrupt, the text is removed
-        when the run continues. `keep`: the text stays on the page during later runs too. It disappears when the page is
-        reloaded, because the thread does not contain it.
+        answers of routers, and all text in a graph without that channel. `step`: the text is removed when the superstep
+        of the root graph in which it was generated ends. `run`: the text is removed when the run succeeds. If the run
+        stops at an interrupt, the text is removed when the run continues. `keep`: the text stays on the page during
+        later runs too. It disappears when the page is reloaded, because the thread does not contain it.
     `steps`: Whether each run of a node is emitted as `STEP_STARTED` and `STEP_FINISHED`.
     `reasoning`: Whether the models' reasoning is emitted.
     `subagents`: How the subagents of deepagents' `task` tool are emitted. `attributed`: as `SUBAGENT_*` events, and the
@@ -101,7 +101,7 @@ class Options:
         for all other model calls. The function returns, and the mapping contains, one of these values. `stream`: the
         model call is emitted. `hide`: it is not emitted. `tool`: if the model call is made inside a tool, its messages
         are emitted with the tool call's id as `parentToolCallId` in their metadata, and are removed when the root
-        graph's step ends. If the mapping does not cover a model call, or the function returns None, the key
+        graph's superstep ends. If the mapping does not cover a model call, or the function returns None, the key
         `agui_visibility` in the model call's metadata decides. Without that key, a model call is emitted unless it is
         made inside a tool or a middleware. Messages that belong to the conversation in the checkpoint are always
         emitted, at the latest when the checkpoint arrives.

@@ -385,7 +385,8 @@ class Procedures:
             yield from self._on_child_values(part, is_partial=bool(interrupts))
             return
         yield from self._emit_deferred()
-        # A graph yields values before its first node runs, and again later. A function yields only its result.
+        # A graph yields values before its first node runs, and again later. A function (`@entrypoint`) yields only its
+        # result. That is also the output of its only node, which has arrived in an `updates` part before.
         has_messages = type(named.get(self._options.messages_key)) in (list, tuple)
         had_values = self._root.last is not None
         self._messages.is_function = has_messages and not had_values and _are_same(part.data, self._output)

@@ -41,22 +41,28 @@ which parts of a model call are visible              `messages/visibility.py`
 which tasks and graphs run inside tools              `tool_tasks.py`
 whether a chunk is emitted, even a late one          `messages/stream.py`, rules 1, 5 and 6
 whether a complete message is emitted                `messages/stream.py`, rules 2 to 4 and 7
-why something was not emitted                        `losses.py`, `Reason`; `Losses.drop` logs it at DEBUG
+why something was not emitted                        `losses.py`, `Reason`; the logger
+                                                     `langgraph_agui.translator.losses` has it at DEBUG
 the id under which a message is emitted              `messages/model_calls.py`, rule 4
 the id of a tool call, and which result answers it   `call_ids.py`. A result has the id it is stored under; the
                                                      result of a tool that the provider runs gets its id
                                                      in `wire/ids.py`
-in which order it is asked why a chunk is left out   `messages/stream.py`, "Order of the decisions"
+the order of the checks that may rule out a chunk    `messages/stream.py`, "Order of the decisions"
 whether the client already has a stored message      `checkpoint/reconcile.py`
-whether stored messages need a `MESSAGES_SNAPSHOT`   `checkpoint/reconcile.py`, rules 3 and 4
+whether stored messages need a `MESSAGES_SNAPSHOT`   `checkpoint/reconcile.py`, rules 3 and 4; for other
+                                                     causes, see the callers of `Snapshots`
 what a snapshot makes the client drop                `snapshots.py`, and `client/snapshot_rules.py`
+how structured output stays out of the chat          `messages/visibility.py`, rules 5 and 6
+whether state is a snapshot or a delta               `checkpoint/state.py`, rules 2 to 4 and 6
+whose state counts                                   `Owner.writes_state` (`owner.py`)
 which older values are deferred or ignored           `checkpoint/values.py`, rules 1 to 4
 when text that nobody saved is removed               `checkpoint/values.py`, rules 5 to 7; without a `values`
                                                      part, `checkpoint/superstep.py`
 which messages stay displayed at an interrupt        `checkpoint/values.py`, rule 5; `checkpoint/waiting_subgraphs.py`
 how state is predicted from arguments                `messages/predicted_state.py`
 what begins a step, and what ends it                 `run/steps.py`
-what a late joiner is missing                        `client/catch_up.py`; messages:
+what a late joiner is missing                        `ClientView.catch_up` (`client/view.py`); the order:
+                                                     `client/catch_up.py`; messages:
                                                      `client/missing_messages.py`; open items:
                                                      `client/open_items.py`
 what a page that is loaded again displays            the checkpoint: `convert/conversation.py`
@@ -64,7 +70,12 @@ what such a page also displays while a node waits    `checkpoint/waiting_subgrap
                                                      subgraphs), and `Translator.waiting_messages` (messages that
                                                      no checkpoint contains)
 which tool call an interrupt belongs to              `run/interrupts.py`, rule 4
+what becomes of open items at the end                `Procedures._close`
 how the run ends                                     `procedures.py`, and `run/terminal.py`
+how a stream ends to which nobody gave an ending     `Translator.finish`
+what a client gets that declares no version          `wire/older_clients.py`; `client/snapshot_rules.py`
+how large an event may be                            `wire/frame_limit.py`; for tool results also
+                                                     `Options.result_limit`
 why the same parts give the same bytes               `jsonable/to_json.py`, and `wire/ids.py`
 ===================================================  ==============================================================
 
@@ -73,9 +84,13 @@ Where to add new code
 ===================================================  ==============================================================
 an event type                                        `wire/events.py` first; "Add an event type" in
                                                      CONTRIBUTING.md has the list, and a test enforces it
-a provider, or a content block                       `content/read_blocks.py`, and `content/reasoning.py` for
-                                                     reasoning. Blocks of unknown types are dropped with a reason
-a stream protocol, or a shape of parts               `parts/reader.py`
+a provider, or a content block                       `content/read_blocks.py`. Blocks of unknown types are
+                                                     dropped with a reason
+a form of reasoning                                  `BLOCK_TYPES` and `read`, or `KWARGS`, in
+                                                     `content/reasoning.py`; `messages/reasoning_events.py`
+                                                     stays as it is
+a stream protocol, or a shape of parts               `parts/reader.py`; "Add a stream protocol" in
+                                                     CONTRIBUTING.md has the list
 ===================================================  ==============================================================
 """
 

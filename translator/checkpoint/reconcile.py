@@ -32,7 +32,7 @@ Rules:
 6. The plan (`convert/plan.py`) counts as a stored message. A change to the plan is emitted as `ACTIVITY_DELTA`
    (https://docs.ag-ui.com/concepts/events).
 7. A stored message is compared with the client's copy if it is new, if it has changed, or if an event has been emitted
-   under its id since the last comparison.
+   under its id since the last comparison. `is_same_message` in `convert/compare.py` decides whether the two are equal.
 8. For a function (`@entrypoint`), the values are only the return value of one call, and not the whole conversation. So
    the messages in that value are added, and no other messages are removed. If the function saves something else with
    `entrypoint.final(save=...)`, the stream does not contain it
@@ -203,7 +203,8 @@ class StoredMessages:
         if surplus:
             self._losses.note(
                 f"The values have no messages in {self._options.messages_key!r}, so the text of models is removed when "
-                "its step ends (see `Options.unsaved`; or set `messages_key` if the conversation is in another channel)"
+                "the superstep of the root graph ends (see `Options.unsaved`; or set `messages_key` if the "
+                "conversation is in another channel)"
             )
             yield from self._snapshots.of([message for message in present if message["id"] not in surplus])
 
@@ -216,6 +217,18 @@ class StoredMessages:
         overlap: Overlap | None = None,
         in_subgraphs: Sequence[Event] = (),
     ) -> Iterator[Event]:
+        """Yields the events after which the client has the stored messages in the right order (rules 1 to 4).
+
+        First, the messages that the client has are compared with the stored ones. The result is a few sets of ids:
+        `extras` are not stored, `surplus` are the extras that have to be removed, `still_streaming` are extras that
+        stay behind a checkpoint's messages because they are still growing, and `missing` are stored messages that the
+        client lacks. A snapshot is made if something has to be removed or replaced, if the order would be wrong, or if
+        the client lacks messages from before the stream. Otherwise, the missing messages are added by their own events.
+
+        `pending`: the ids of the messages that are pending. `overlap`: how the client's messages differ from those of a
+        checkpoint that was read during the stream; None for values. `has_compared`, `is_partial` and `in_subgraphs`: as
+        for `on_values`.
+        """
         view, ledger = self._view, self._ledger
         order = view.order
         wanted = by_id([*self._listed, *in_subgraphs] if in_subgraphs else self._listed)
@@ -301,6 +314,7 @@ class StoredMessages:
         """Returns the events that add new messages at the end. The list is empty if events cannot express one of the
         messages. It is also empty if two tool calls have the same id, because the client would then apply events to the
         wrong tool call."""
+        # `as_events` makes events of the run itself, so a snapshot has to add the messages of subagents.
         ids = {call["id"] for message in missing for call in message.get("toolCalls", ())}
         ids.update(message["toolCallId"] for message in missing if "toolCallId" in message)
         counts = count_calls(wanted) if ids else {}

@@ -3,8 +3,12 @@
 
 Rules:
 
-1. Only the channels that the options make visible are emitted. With the functional API, the payload of `values` may be
-   any object. If it is not a mapping, the whole payload is the state.
+1. Only the channels that the options make visible are emitted. Only `values` and `updates` of the root graph count. The
+   contents are taken from `values`, because `updates` are not reduced yet: merging them would lose what parallel tasks
+   write to one channel (https://github.com/ag-ui-protocol/ag-ui/issues/2628). What a subgraph writes reaches the state
+   when the values of the root graph contain it, because LangGraph applies a subgraph's output when the node that runs
+   it returns (https://docs.langchain.com/oss/python/langgraph/use-subgraphs). With the functional API, the payload of
+   `values` may be any object. If it is not a mapping, the whole payload is the state.
 2. The first state event of a run is a snapshot, even if a prediction causes it. With `first_state="delta"`, the first
    event is a delta if the client's state is known and the delta is smaller than a snapshot. If the client is known to
    have the state already, no event is emitted.
@@ -178,7 +182,8 @@ class State:
             if operations == []:
                 return None
             takes_delta = self._options.state == "deltas" and not self._needs_snapshot
-            if operations is not None and takes_delta and len(operations[0]["path"]) > 0:
+            replaces_whole = operations is not None and operations[0]["path"] == ""  # the delta would not be smaller
+            if operations is not None and takes_delta and not replaces_whole:
                 return events.state_delta(operations)
         return events.state_snapshot(frozen)
 

@@ -3,8 +3,8 @@ still be stored. This module emits no events.
 
 LangGraph yields `values` only if a channel was written to (`map_output_values` in
 https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_io.py). So a superstep that writes
-nothing ends without `values`. For example, the node of a router calls a model and returns only `Command(goto=...)`. If
-an interrupt follows, the run stops without any further values.
+nothing ends without `values` (https://github.com/langchain-ai/langgraph/issues/8672). For example, the node of a router
+calls a model and returns only `Command(goto=...)`. If an interrupt follows, the run stops without any further values.
 
 Rules
 

@@ -29,7 +29,9 @@ Rules:
 5. A message that was emitted during a superstep is removed if the values at the end of that superstep do not contain
    it. While an interrupt is pending, the message stays, because the superstep has not ended: the interrupted tasks run
    again when the run continues (https://docs.langchain.com/oss/python/langgraph/interrupts). During that time, a
-   message is removed only if it is stored under another id. The option `unsaved` can keep messages longer.
+   message is removed only if it is stored under another id. This is the option `unsaved="step"`, the default, where
+   "step" means a superstep of the root graph. With `run`, the message stays until the run has finished, and with `keep`
+   it stays. After any ending but `Finished`, nothing is removed.
 6. If the values have no messages channel, no text of a model is stored, so rule 5 removes all of that text. A page that
    is loaded again would not find the text in the thread either. Streams of a platform are an exception. They contain
    only the channels of the graph's output schema, because langgraph-api passes `output_keys=graph.output_channels` to

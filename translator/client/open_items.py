@@ -2,7 +2,8 @@
 set of open items into another.
 
 The table `_ITEMS` lists the events that open and close items. This module also finds the items that a reader of the
-same run is missing. `catch_up.py` decides the order of all catch-up events.
+same run is missing. `catch_up.py` decides the order of all catch-up events. What closes the items of a run before its
+terminal event is `Procedures._close` in `procedures.py`; this module only makes the events for what is left.
 
 The rules follow the client's verifier
 (https://github.com/ag-ui-protocol/ag-ui/blob/main/sdks/typescript/packages/client/src/verify/verify.ts):
@@ -48,8 +49,8 @@ _ITEMS = {
     "SUBAGENT_ERROR": ("ended", "subagentRunId", True),
 }
 """For each event type, a tuple of three values: the `OpenItems` field that holds the item, the event field that
-contains the item's key, and whether the event opens the item (True) or closes it (False). The end event of a subagent
-is stored in `ended`, so its third value is True."""
+contains the item's key, and whether the event is added to that field (True) or removes the item from it (False). The
+field `ended` contains the end events of subagents, so these events are added too."""
 _CONTINUES = {
     "TEXT_MESSAGE_CONTENT": ("texts", "messageId"),
     "TOOL_CALL_ARGS": ("calls", "toolCallId"),
@@ -59,6 +60,8 @@ _CONTINUES = {
 item's key."""
 _FIELDS = tuple(dict.fromkeys(name for name, _, _ in _ITEMS.values()))
 _ENDS = {kind: row[:2] for kind, row in _ITEMS.items() if not row[2]}
+_CLOSED_WITH_RUN = tuple(dict.fromkeys(name for name, _ in _ENDS.values()))
+"""The fields whose items the start and the end of a run close. Subagents are remembered until the next run."""
 
 
 @dataclass(slots=True)
@@ -106,11 +109,11 @@ class OpenItems:
         kind = event["type"]
         row = _ITEMS.get(kind)
         if row is not None:
-            name, id_field, opens = row
+            name, id_field, adds = row
             if name == "ended":
                 return event[id_field] in self.started and event[id_field] not in self.ended
             key = _step(event) if name == "steps" else event[id_field]
-            return (key in getattr(self, name)) is not opens
+            return (key in getattr(self, name)) is not adds
         if (continues := _CONTINUES.get(kind)) is not None:
             name, id_field = continues
             return event[id_field] in getattr(self, name)
@@ -121,10 +124,10 @@ class OpenItems:
         kind = event["type"]
         row = _ITEMS.get(kind)
         if row is not None:
-            name, id_field, opens = row
+            name, id_field, adds = row
             items = getattr(self, name)
             key = _step(event) if name == "steps" else event[id_field]
-            if opens:
+            if adds:
                 items[key] = event
             else:
                 items.pop(key, None)
@@ -180,7 +183,8 @@ class OpenItems:
         return starts + [event for key, event in self.ended.items() if key in known and key not in reader.ended]
 
     def _close_all(self) -> None:
-        self.texts, self.calls, self.spans, self.reasonings, self.steps = {}, {}, {}, {}, {}
+        for name in _CLOSED_WITH_RUN:
+            setattr(self, name, {})
 
 
 def _step(event: Event) -> tuple[str | None, str]:

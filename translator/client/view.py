@@ -1,5 +1,7 @@
 """`ClientView`: tracks the messages and the state of a client that receives a series of events, and brings other
-readers up to date."""
+readers up to date.
+
+It is not in `contents.py` because `catch_up.py`, which it calls, imports `ClientContents` from there."""
 
 from __future__ import annotations
 

@@ -24,8 +24,10 @@ Rules:
    its tool call was made in this run and the client does not know the tool call. In that case, the tool call was hidden
    or removed, and the checkpoint has to add both, because a client displays a result only together with its tool call.
    Results inside a tool or a hidden subagent are not emitted either, and neither are results that the options
-   `tool_results` and `hidden_tools` exclude, nor results without an id. If a node returns a result as a dictionary, the
-   stream contains no message for the result, because LangGraph only looks for message objects
+   `tool_results` and `hidden_tools` exclude, nor results without an id. The result of a tool that the provider runs is
+   a block of the model's answer. It is emitted unless its message is hidden, the client has it, its tool call was not
+   emitted, or `tool_results` is off (`block_events.py`). If a node returns a result as a dictionary, the stream
+   contains no message for the result, because LangGraph only looks for message objects
    (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_messages.py). If that node is
    in a subgraph, the result is taken from the subgraph's values, which arrive long before the root graph's values
    contain the result.
@@ -40,10 +42,14 @@ Rules:
    (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/graph/message.py).
 6. A model call may still be running when its superstep ends. LangGraph streams its chunks until the model call itself
    ends, even if the node that made it has already returned
-   (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_messages.py). If the messages
-   of that superstep have been compared with the stored ones, no later chunk is emitted: `on_superstep_end` suppresses
-   the record of the message, and `block_events.py` emits nothing for a suppressed record. If a chunk arrives after the
-   model call with its id has ended, it begins another message, because some models reuse ids.
+   (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_messages.py). The end of a
+   superstep, of a subgraph or of a subagent closes the message (`close`), but does not end its record. What happens to
+   later chunks depends on whether the messages of the superstep have been compared with the stored ones. If they have,
+   no later chunk is emitted: `on_superstep_end` suppresses the record, and `block_events.py` emits nothing for a
+   suppressed record. If nothing was compared, a later chunk opens the message again with the same id. This is the case
+   after the end of a subgraph or of a subagent, and for a graph without a messages channel unless `unsaved` is `step`.
+   If a chunk arrives after the model call with its id has ended, it begins another message, because some models reuse
+   ids.
 7. The result of a function (`@entrypoint`) may contain messages from earlier runs, because the function receives them
    as `previous` (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/func/__init__.py). The
    stream contains no values before this result. So if the client's messages are unknown, a message in the result is

@@ -27,6 +27,7 @@ Rules:
    `copilotkit:`. `model_calls.py` reads them.
 5. Structured output is not part of the conversation. `StructuredOutputMarker` in `connect` sets the mark
    `agui_structured`, which hides a whole model call or only its text, even if rule 2 chooses `tool` for the model call.
+   If you stream a local graph yourself and do not use the marker, JSON that a model streams is emitted as text.
 6. Parts from a platform lack this mark, unless the graph on the platform uses `StructuredOutputMarker`. Without the
    mark, the text of a model call is held back for as long as it may be the beginning of a JSON object or array
    (`jsonable/json_prefix.py`). It is emitted as soon as a character arrives that JSON does not allow at that position,

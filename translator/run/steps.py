@@ -15,9 +15,13 @@ Rules:
    each owner and name
    (https://github.com/ag-ui-protocol/ag-ui/blob/main/sdks/typescript/packages/client/src/verify/verify.ts).
 4. A node's `updates` end one of its runs. With the `tasks` mode, the task's result ends it instead. Cached `updates`
-   are an exception, because LangGraph sends no task result for a node that ran earlier (`output_writes` in _loop.py). A
-   graph's `values` end its superstep, and with it all runs of its nodes. Until then, a task that has ended but is still
-   streaming does not begin another step.
+   are an exception, because LangGraph sends no task result for a node that ran earlier (`output_writes` in
+   https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_loop.py). Without the `tasks`
+   mode, cached `updates` change no steps, because such a node does not run. A graph's `values` end its superstep, and
+   with it all runs of its nodes (https://github.com/langchain-ai/langgraph/pull/560). Until then, a task that has ended
+   but is still streaming does not begin another step. The steps inside a subagent also end with the subagent, and all
+   steps end with the run. If a platform runs the run a second time (a `metadata` part with an `attempt`), the steps of
+   the first attempt end (`procedures.py`).
 """
 
 from __future__ import annotations
@@ -77,7 +81,9 @@ class Steps:
         """Handles the end of a task of `node`. If the task was not known to be running, its step starts and ends now.
         `is_cached`: whether the task ran before this run. If so, the `tasks` mode contains the start of the task but
         not its result."""
-        return self._end(ns, node) if self._has_tasks is is_cached else []
+        has_result = self._has_tasks and not is_cached  # the task's result in the `tasks` mode ends the step
+        is_without_start = is_cached and not self._has_tasks
+        return [] if has_result or is_without_start else self._end(ns, node)
 
     def on_task(self, ns: Namespace, task: Mapping[str, Any]) -> list[Event]:
         """Handles a part of the `tasks` mode: the start or the result of a task."""
