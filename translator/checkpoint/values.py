@@ -201,7 +201,7 @@ class RootValues:
             return None
         self._keep_unsaved(messages or (), in_subgraphs)
         yield from self._messages.without_channel() if messages is None else self._messages.remove_unsaved()
-        return SuperstepEnd(is_compared=True)
+        return self._superstep_end(messages)
 
     def only_displayed(self, in_subgraphs: SubgraphMessages) -> list[Event]:
         """The messages that the client displays but no checkpoint contains. This method is called while an interrupt is
@@ -269,7 +269,12 @@ class RootValues:
             )
         elif not is_partial:
             yield from self._messages.without_channel()
-        return None if is_partial else SuperstepEnd(messages is not None or self._unsaved == "step")
+        return None if is_partial else self._superstep_end(messages)
+
+    def _superstep_end(self, messages: Sequence[Any] | None) -> SuperstepEnd:
+        """The result for a superstep that ends with these stored messages. Without a messages channel, there is nothing
+        to compare, unless `unsaved` removes all text of models, which includes the text that is still to come."""
+        return SuperstepEnd(is_compared=messages is not None or self._unsaved == "step")
 
     def _keep_unsaved(self, messages: Sequence[Any], in_subgraphs: SubgraphMessages) -> None:
         """Tells the ledger which of the superstep's messages stay although they are not stored (rule 5)."""

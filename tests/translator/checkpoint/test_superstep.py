@@ -4,12 +4,13 @@ tasks that emitted them have returned."""
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.func import task
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, Send, interrupt
 from langgraph_agui.translator import STREAM_MODES, ClientView, Options
+from langgraph_agui.translator.options import UnsavedMode
 
 from fixtures.graphs.speech import said
 from tests.support.streams.chats import ON, Graph
@@ -192,3 +193,20 @@ def test_a_stored_message_whose_id_came_again_is_as_it_is_stored() -> None:
     for part in [stored, says("B", "a:1"), returns("a")]:
         run.feed(part)
     assert texts(run) == ["go", "A"]
+
+
+@pytest.mark.parametrize(("unsaved", "shown"), [("step", []), ("run", ["Slow. Late."]), ("keep", ["Slow. Late."])])
+@pytest.mark.parametrize("writes", [None, {"topic": "tea"}], ids=["writes nothing", "writes"])
+def test_text_that_stays_goes_on_after_a_superstep_of_a_graph_without_a_conversation(
+    unsaved: UnsavedMode, shown: list[str], writes: dict[str, str] | None
+) -> None:
+    run = TranslatorRun(Options(unsaved=unsaved), ClientView([], {}))
+    metadata: dict[str, Any] = {"langgraph_node": "route", "langgraph_checkpoint_ns": "route:1", "ls_provider": "p"}
+    metadata |= {"langgraph_path": ("__pregel_pull", "route")}
+    run.feed(("values", {"topic": "food"}))
+    run.feed(("messages", (AIMessageChunk(content="Slow.", id="m"), metadata)))
+    run.feed(("updates", {"route": writes}))
+    if writes:
+        run.feed(("values", writes))
+    run.feed(("messages", (AIMessageChunk(content=" Late.", id="m"), metadata)))
+    assert texts(run) == shown
