@@ -8,7 +8,7 @@ from langgraph.graph import MessagesState, StateGraph
 from langgraph_agui.connect import Local, Platform, connect, connect_sse, run, run_sse, watch, watch_sse
 from langgraph_sdk import get_client, get_sync_client
 
-from tests.support.streams.paced import quick
+from tests.support.streams.pausing_graphs import quick
 
 INPUT = RunAgentInput(thread_id="t", run_id="r", state=None, messages=[], tools=[], context=[], forwarded_props=None)
 CLIENT = get_client(url="http://127.0.0.1:1")

@@ -39,7 +39,7 @@ from langgraph_sdk import get_client
 
 from fixtures.gated import FIRST, GATED, SECOND
 from tests.support.clients.agui_client import VERSIONS, AguiClient, protocol
-from tests.support.clients.guests import Guest, Guests, played
+from tests.support.clients.reader_clients import ReaderClient, ReaderClients, played
 from tests.support.servers.gates import Gates
 from tests.support.servers.platforms.backend import BACKENDS, not_on
 
@@ -54,23 +54,25 @@ class Place:
     gate: Gates
     tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
-    def client(self, graph: str, thread_id: str, run_id: str = "run-1", intake: Any = None, **given: Any) -> Guest:
+    def client(
+        self, graph: str, thread_id: str, run_id: str = "run-1", intake: Any = None, **given: Any
+    ) -> ReaderClient:
         """A client that runs this graph on a thread, in a task of its own. `intake`: choices of the owner."""
         messages = [{"id": f"user-{run_id}", "role": "user", "content": ASKED}]
         wire: dict[str, Any] = {"threadId": thread_id, "runId": run_id, "messages": messages, "state": {}, "tools": []}
         wire |= {"context": [], "forwardedProps": {}, "protocolVersion": protocol(VERSIONS[0]), **given}
-        guest = Guest(VERSIONS[0], ClientView(wire["messages"], {}, version=protocol(VERSIONS[0])))
+        guest = ReaderClient(VERSIONS[0], ClientView(wire["messages"], {}, version=protocol(VERSIONS[0])))
         choices = Intake(config=self.gate.config(), **(intake or {}))
         stream = run(self.source_of(graph), RunAgentInput.model_validate(wire), intake=choices)
         self.tasks.append(asyncio.create_task(self._heard(guest, stream)))
         return guest
 
-    async def ran(self, graph: str, thread_id: str | None = None, **given: Any) -> tuple[str, Guest]:
+    async def ran(self, graph: str, thread_id: str | None = None, **given: Any) -> tuple[str, ReaderClient]:
         """A thread on which this graph has run, and the client that has run it."""
         thread_id = thread_id or str(uuid4())
         return thread_id, await self.client(graph, thread_id, **given).over()
 
-    async def held(self, **intake: Any) -> tuple[str, Guest]:
+    async def held(self, **intake: Any) -> tuple[str, ReaderClient]:
         """A thread whose run waits in its second message, and the client that has started it."""
         self.gate.hold("second 2")
         thread_id = str(uuid4())
@@ -84,7 +86,7 @@ class Place:
         await asyncio.gather(self.tasks[-1], return_exceptions=True)
 
     @staticmethod
-    async def _heard(guest: Guest, stream: Any) -> None:
+    async def _heard(guest: ReaderClient, stream: Any) -> None:
         async with aclosing(stream):
             await guest.hear(stream)
 
@@ -126,7 +128,7 @@ async def test_a_run_is_read_while_it_runs_and_after_it(place: Place, agui_clien
     place.gate.hold("second 2")
     runner = place.client("gated_chat", thread_id)
     await place.gate.reached("second 2")
-    async with Guests(source) as guests:
+    async with ReaderClients(source) as guests:
         live = guests.connect(thread_id)
         await live.sees(FIRST)
         now = await thread(source, thread_id)
@@ -230,12 +232,12 @@ async def test_a_run_continues_without_its_reader_or_ends_as_its_owner_says(
     if on_disconnect == "cancel":
         await place.gate.left("second 2")
     place.gate.open("*")
-    async with Guests(place.source_of("gated_chat")) as guests:
+    async with ReaderClients(place.source_of("gated_chat")) as guests:
         assert (await guests.connect(thread_id).over()).end == end
 
 
 async def test_a_watch_emits_the_runs_that_come(place: Place) -> None:
-    source, guest = place.source_of("gated_chat"), Guest(VERSIONS[0], None)
+    source, guest = place.source_of("gated_chat"), ReaderClient(VERSIONS[0], None)
     thread_id, _ = await place.ran("gated_chat")
     place.tasks.append(asyncio.create_task(place._heard(guest, watch(source, thread_id, poll=0.05))))
     await guest.told("RUN_FINISHED")
@@ -249,7 +251,7 @@ async def test_only_the_channels_of_the_output_schema_are_visible(place: Place) 
     assert options.state_include == frozenset({"messages", "shown"})
     thread_id, _ = await place.ran("gated_narrow")
     found = await thread(place.source_of("gated_narrow"), thread_id)
-    async with Guests(place.source_of("gated_narrow")) as guests:
+    async with ReaderClients(place.source_of("gated_narrow")) as guests:
         guest = await guests.connect(thread_id, options=None).over()
     assert found is not None
     assert guest.view.state == found.view.state

@@ -21,7 +21,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from tests.support.servers.serving import dropping, posted, served, told, until
-from tests.support.streams.paced import HELLO, on, quick, speaking
+from tests.support.streams.pausing_graphs import HELLO, on, quick, speaking
 
 ONCE = RetryPolicy(max_attempts=1)
 THREAD, RUN = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"

@@ -9,8 +9,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_agui.connect import Intake, Runs, RunSummary, start
 from langgraph_agui.translator import ClientView
 
-from tests.support.clients.listening import Listener
-from tests.support.streams.paced import HELLO, on, quick
+from tests.support.clients.batch_readers import BatchReader
+from tests.support.streams.pausing_graphs import HELLO, on, quick
 
 
 def _answer(value: Any) -> Any:
@@ -47,7 +47,7 @@ async def test_a_start_takes_the_view_of_a_client_with_a_warning() -> None:
             second = await runs.start(quick(), HELLO, on("u"), view=view)
         assert [warned[0].filename for warned in (by_function, by_method)] == [__file__] * 2
         for run in (first, second):
-            listener = Listener(view)
+            listener = BatchReader(view)
             await listener.hear(run.attach(listener.reader))
             assert "MESSAGES_SNAPSHOT" not in listener.kinds
 

@@ -16,7 +16,7 @@ from langgraph_agui.connect.testing import Pause
 from tests.connect.test_rooms import ROOT, imported
 from tests.support.servers import toy_protocol
 from tests.support.servers.serving import served
-from tests.support.streams.paced import speaking
+from tests.support.streams.pausing_graphs import speaking
 
 SERVE = ROOT / "serve"
 

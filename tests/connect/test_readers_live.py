@@ -24,8 +24,8 @@ from fixtures.graphs.speech import speaker
 from fixtures.run import Conversation
 from fixtures.scripts import end
 from tests.support.clients.agui_client import VERSIONS, AguiClient, protocol
-from tests.support.clients.listening import Listener, held, turns
-from tests.support.streams.paced import HELLO, Graph, on
+from tests.support.clients.batch_readers import BatchReader, held, turns
+from tests.support.streams.pausing_graphs import HELLO, Graph, on
 from tests.support.sweeps import SWEEP, one_each
 
 pytestmark = pytest.mark.early
@@ -40,7 +40,7 @@ class Joining:
     version: str | None
     every: int
     run: Run | None = None
-    joined: list[tuple[Listener, AsyncGenerator[list[EncodedEvent], None]]] = field(default_factory=list)
+    joined: list[tuple[BatchReader, AsyncGenerator[list[EncodedEvent], None]]] = field(default_factory=list)
 
     async def parts(self, stream: AsyncIterator[Any]) -> AsyncIterator[Any]:
         await self.join()
@@ -52,7 +52,7 @@ class Joining:
 
     async def join(self) -> None:
         assert self.run is not None
-        listener = Listener(version=self.version)
+        listener = BatchReader(version=self.version)
         told = self.run.attach(listener.reader)
         listener.take(await anext(told))
         self.joined.append((listener, told))
@@ -126,7 +126,7 @@ class Coming:
     run: Run
     comes_after: int
     pause: int
-    listener: Listener = field(default_factory=Listener)
+    listener: BatchReader = field(default_factory=BatchReader)
     most: int = 0
     """The most bytes it was handed at once."""
     kept: int = 0

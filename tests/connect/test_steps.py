@@ -16,7 +16,7 @@ from langgraph_agui.connect.serve import agui_app
 from langgraph_agui.connect.testing import Pause
 
 from tests.support.servers.serving import posted, served
-from tests.support.streams.paced import speaking
+from tests.support.streams.pausing_graphs import speaking
 
 AT_MOST = 3
 

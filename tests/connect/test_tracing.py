@@ -23,7 +23,7 @@ from fixtures.graphs.speech import speaker
 from fixtures.scripts import end
 from tests.support.servers.platforms.backend import Backend
 from tests.support.servers.serving import dropping, events_of, posted, served
-from tests.support.streams.paced import HELLO, on, quick, speaking
+from tests.support.streams.pausing_graphs import HELLO, on, quick, speaking
 
 ONCE = RetryPolicy(max_attempts=1)
 

@@ -11,7 +11,7 @@ from langgraph_agui.connect.testing import Pause
 
 from tests.support.documents import ROOT, blocks
 from tests.support.servers.serving import served
-from tests.support.streams.paced import speaking
+from tests.support.streams.pausing_graphs import speaking
 
 PAGE = (ROOT / "docs/connect.md").read_text(encoding="utf-8")
 

@@ -29,7 +29,7 @@ from fixtures.gated import GATED
 from fixtures.recordings import REPORTED
 from fixtures.run import Conversation
 from tests.support.clients.agui_client import AguiClient
-from tests.support.clients.listening import until
+from tests.support.clients.batch_readers import until
 from tests.support.documents import block, blocks
 from tests.support.servers.databases.redis_server import RedisServer
 from tests.support.servers.gates import asked, gates

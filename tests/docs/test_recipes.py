@@ -21,10 +21,10 @@ from langgraph_agui.translator import ClientView
 from fixtures import FIXTURES
 from fixtures.graphs.history import summarising
 from tests.docs.test_python import QUESTION, WIRE, viewed
-from tests.support.clients.listening import until
+from tests.support.clients.batch_readers import until
 from tests.support.documents import block, blocks
 from tests.support.servers.serving import events_of, served
-from tests.support.streams.paced import HELLO, speaking
+from tests.support.streams.pausing_graphs import HELLO, speaking
 
 
 @asynccontextmanager

@@ -12,7 +12,7 @@ from langgraph_agui.translator import ClientView
 from fixtures.graphs.history import summarising
 from tests.support.clients.agui_client import AguiClient, Answer
 from tests.support.clients.chatting import Chat
-from tests.support.streams.paced import Graph, on
+from tests.support.streams.pausing_graphs import Graph, on
 
 pytestmark = pytest.mark.newest  # the mark of a summary is newer than the middleware
 SUMMARY = "Here is a summary of the conversation to date:\n\nThey greeted each other."

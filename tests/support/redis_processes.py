@@ -16,9 +16,9 @@ from langgraph_agui.connect.local.store.redis import RedisRunStore
 from langgraph_agui.connect.local.store.redis.keys import Keys
 from langgraph_agui.connect.testing import Pause
 
-from tests.support.clients.listening import Listener, until
+from tests.support.clients.batch_readers import BatchReader, until
 from tests.support.servers.proxy import Way, proxied
-from tests.support.streams.paced import HELLO, Graph, on
+from tests.support.streams.pausing_graphs import HELLO, Graph, on
 
 LEASE = 1.0
 SLOW = 20.0
@@ -55,7 +55,7 @@ class Reading:
     """A reader of a run, which reads to the end."""
 
     def __init__(self, run: ActiveRun) -> None:
-        self.listener = Listener()
+        self.listener = BatchReader()
         self.task = asyncio.create_task(self.listener.hear(run.attach(self.listener.reader)))
 
     async def has(self, kind: str) -> None:
@@ -71,7 +71,7 @@ class Reading:
         messages = self.listener.view.messages
         return messages[-1].get("content") if messages and messages[-1]["role"] == "assistant" else None
 
-    async def end(self) -> Listener:
+    async def end(self) -> BatchReader:
         return await self.task
 
 

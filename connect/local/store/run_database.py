@@ -164,8 +164,9 @@ class RunDatabase(LeaseRenewer, Protocol):
 
     async def keep_contact(self, *, is_first: bool) -> bytes | None:
         """Keeps this process in contact; the contact, which is another one after a pause. None: it is always in
-        contact. `is_first`: it has not been in contact yet. Raises `StoreUnavailableError` also where a claim would be
-        refused."""
+        contact. `is_first`: it has not been in contact yet, so an empty database is a new one. For a process that has
+        been in contact it has lost its data, and for half a lease any thread may have a run. Raises
+        `StoreUnavailableError` also where a claim would be refused."""
 
     async def claim(
         self,

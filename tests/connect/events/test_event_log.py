@@ -12,7 +12,7 @@ from langgraph_agui.connect.events.event_log import BATCH_BYTES, EventLog
 from langgraph_agui.translator import ClientView
 
 from tests.support.clients.agui_client import AguiClient
-from tests.support.clients.listening import Listener, held, turns, until
+from tests.support.clients.batch_readers import BatchReader, held, turns, until
 
 Event = dict[str, Any]
 
@@ -47,8 +47,8 @@ class Live:
         self.tell({"type": "RUN_FINISHED", "threadId": "t", "runId": "r", "outcome": {"type": "success"}})
         self.broadcast.close()
 
-    def listen(self) -> tuple[Listener, AsyncGenerator[list[EncodedEvent], None]]:
-        listener = Listener()
+    def listen(self) -> tuple[BatchReader, AsyncGenerator[list[EncodedEvent], None]]:
+        listener = BatchReader()
         return listener, self.broadcast.read(listener.reader)
 
 
@@ -162,7 +162,7 @@ async def test_a_reader_holds_the_runs_view_when_all_is_told() -> None:
 # --- who is behind ----------------------------------------------------------------------------------------------------
 
 
-async def _behind(live: Live, listener: Listener, told: AsyncGenerator[list[EncodedEvent], None]) -> None:
+async def _behind(live: Live, listener: BatchReader, told: AsyncGenerator[list[EncodedEvent], None]) -> None:
     """The reader has a message open when more is said than is kept, in that message and in the next."""
     live.open()
     listener.take(await anext(told))

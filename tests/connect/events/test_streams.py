@@ -14,7 +14,7 @@ from langgraph_agui.translator import encode
 from starlette.responses import StreamingResponse
 
 from tests.support.clients.agui_client import VERSIONS, AguiClient, protocol
-from tests.support.clients.listening import turns, until
+from tests.support.clients.batch_readers import turns, until
 
 Event = dict[str, Any]
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 from langgraph_agui.connect.events.timed_iterator import TIMED_OUT, TimedIterator, TimedOut
 
-from tests.support.clients.listening import turns, until
+from tests.support.clients.batch_readers import turns, until
 
 SOON = 0.001
 """Seconds in which nothing comes."""

@@ -15,7 +15,7 @@ from langgraph_agui.connect.serve import Agent, Limits, agui_app
 
 from tests.support.clients.locally import connected
 from tests.support.servers.serving import events_of, posted, served, told
-from tests.support.streams.paced import HELLO, on, quick
+from tests.support.streams.pausing_graphs import HELLO, on, quick
 
 
 class PostgresSaver(BaseCheckpointSaver[Any]):

@@ -17,9 +17,9 @@ from langgraph_agui.connect.testing.expected import comparable, expected, unattr
 from fixtures import FIXTURES
 from fixtures.run import Conversation
 from tests.support.clients.agui_client import VERSIONS, AguiClient, protocol
-from tests.support.clients.listening import Listener, held, turns
+from tests.support.clients.batch_readers import BatchReader, held, turns
 from tests.support.clients.locally import connect_batches, connected, inner_values, played, state_of
-from tests.support.streams.paced import HELLO, asking, on, quick, speaking, waiting
+from tests.support.streams.pausing_graphs import HELLO, asking, on, quick, speaking, waiting
 from tests.support.sweeps import one_each
 
 CHECKPOINTED = [
@@ -46,7 +46,7 @@ async def test_after_each_run_a_client_that_connects_holds_what_the_thread_does(
         for number, turn in enumerate(fixture.turns):
             given = await conversation.given(turn)
             run = await runs.start(conversation.graph, given, conversation.config, run_id=f"r{number}")
-            watched = Listener(version=protocol(version))
+            watched = BatchReader(version=protocol(version))
             await watched.hear(run.attach(watched.reader))
             listener = await connected(source, version=version)
             state = await conversation.graph.aget_state(on("t"), subgraphs=True)  # type: ignore[arg-type]
@@ -65,7 +65,7 @@ async def test_after_each_run_a_client_that_connects_holds_what_the_thread_does(
             assert answer.state == (expected(values, options).state if values else {})
 
 
-def _said_in_a_step_that_waits(watched: Listener, stored: set[str]) -> list[Any]:
+def _said_in_a_step_that_waits(watched: BatchReader, stored: set[str]) -> list[Any]:
     """The messages of the main agent, not stored, of who watched a run that waits."""
     if watched.events[-1].get("outcome", {}).get("type") != "interrupt":
         return []
@@ -73,13 +73,13 @@ def _said_in_a_step_that_waits(watched: Listener, stored: set[str]) -> list[Any]
     return [message for message in own if message["id"] not in stored]
 
 
-def _failures(listener: Listener) -> list[str]:
+def _failures(listener: BatchReader) -> list[str]:
     """The ids of the activities that show failures."""
     last, started = listener.events[-1], listener.events[0]
     return [f"{started['runId']}-error"] if last["type"] == "RUN_ERROR" and last.get("code") != "cancelled" else []
 
 
-def _end(listener: Listener) -> Any:
+def _end(listener: BatchReader) -> Any:
     """The end, without the subagents that asked: who comes later is told none."""
     last = listener.events[-1]
     outcome = dict(last.get("outcome", {}))
@@ -169,7 +169,7 @@ async def test_a_running_run_is_followed_from_where_it_is_to_its_end(
         run = await runs.start(graph, HELLO, on("t"), run_id="r")
         await point.reached.wait()
         await turns()
-        listener = Listener(version=protocol(version))
+        listener = BatchReader(version=protocol(version))
         async with aclosing(await Local(graph, runs=runs).attach("t", listener.reader, None)) as told:
             listener.take(await anext(told))
             point.open.set()
@@ -185,7 +185,7 @@ async def test_closing_the_stream_stops_no_run() -> None:
     graph = speaking(point, InMemorySaver())
     async with Runs() as runs:
         run = await runs.start(graph, HELLO, on("t"))
-        listener = Listener()
+        listener = BatchReader()
         async with aclosing(await Local(graph, runs=runs).attach("t", listener.reader, None)) as told:
             await anext(told)
         await point.reached.wait()
@@ -284,7 +284,7 @@ class Broken(InMemorySaver):
 async def test_a_checkpointer_that_raises_is_an_error_with_a_code(detail: Any) -> None:
     graph = quick(Broken())
     source = Local(graph, runs=Runs())
-    listener = Listener()
+    listener = BatchReader()
     options = replace(await source.options(), error_detail=detail)
     await listener.hear(connect_batches(source, "t", options=options))
     assert [(event["type"], event["code"]) for event in listener.events] == [("RUN_ERROR", "unreadable_thread")]

@@ -23,7 +23,7 @@ from langgraph_agui.connect.testing import Pause, ScriptedChatModel, text
 from fixtures.graphs.speech import speaker
 from fixtures.scripts import end
 from tests.support.servers.databases.redis_server import RedisServer, running_redis
-from tests.support.streams.paced import Graph, on
+from tests.support.streams.pausing_graphs import Graph, on
 
 SECRETS = (b"artichoke", b"rhubarb", b"parsnip")
 """What the user, the model and the question say."""

@@ -14,9 +14,9 @@ from langgraph_agui.connect.local.store.poller import Pollers
 
 from tests.support.clients.agui_client import AguiClient
 from tests.support.clients.asking import Asker, asked, held_up
-from tests.support.clients.listening import Listener, turns, until
+from tests.support.clients.batch_readers import BatchReader, turns, until
 from tests.support.clients.locally import connected, played
-from tests.support.streams.paced import HELLO, on, quick
+from tests.support.streams.pausing_graphs import HELLO, on, quick
 
 
 @pytest.mark.parametrize("run_id", [None, "first"])
@@ -45,7 +45,7 @@ async def test_a_connection_ends_when_a_queued_input_does_not_run() -> None:
         leaving = asyncio.create_task(second.leave())
         point.open.set()
         await asyncio.gather(first.task, leaving)
-        listener: Listener = await connection
+        listener: BatchReader = await connection
         assert listener.kinds.count("RUN_STARTED") == 1
 
 

@@ -14,7 +14,7 @@ from psycopg_pool import AsyncConnectionPool
 from examples.databases import OwnPostgres
 from tests.support.servers.processes.server_process import free_port
 from tests.support.servers.serving import events_of, posted, served
-from tests.support.streams.paced import quick
+from tests.support.streams.pausing_graphs import quick
 
 pytestmark = pytest.mark.services
 

@@ -17,9 +17,9 @@ from langgraph_agui.connect.testing import Pause
 from langgraph_agui.translator import ClientView
 
 from tests.support.clients.asking import WORDS, Asker, asked, held_up
-from tests.support.clients.listening import turns, until
+from tests.support.clients.batch_readers import turns, until
 from tests.support.streams.chats import said
-from tests.support.streams.paced import asking, speaking
+from tests.support.streams.pausing_graphs import asking, speaking
 
 
 async def test_queued_runs_come_one_after_the_other() -> None:

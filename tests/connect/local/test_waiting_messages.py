@@ -23,7 +23,7 @@ from fixtures.scripts import end
 from tests.support.clients.agui_client import AguiClient
 from tests.support.clients.chatting import Chat
 from tests.support.clients.locally import connected, played
-from tests.support.streams.paced import Graph, on
+from tests.support.streams.pausing_graphs import Graph, on
 
 JSON = '{"ask": "the user"}'
 

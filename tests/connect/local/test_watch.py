@@ -16,11 +16,11 @@ from langgraph_agui.connect.testing import Pause
 
 from fixtures.graphs.speech import said, speaker
 from tests.support.clients.agui_client import AguiClient
+from tests.support.clients.batch_readers import until
 from tests.support.clients.chatting import Chat
-from tests.support.clients.listening import until
 from tests.support.clients.locally import state_of
 from tests.support.clients.watching import Watchers, ending, streamed, watching
-from tests.support.streams.paced import HELLO, Graph, asking, on, quick, speaking, waiting
+from tests.support.streams.pausing_graphs import HELLO, Graph, asking, on, quick, speaking, waiting
 
 POLL = 0.001
 

@@ -29,8 +29,8 @@ from langgraph_agui.translator import (
 from langgraph_sdk import get_client
 
 from tests.support.clients.agui_client import AguiClient
-from tests.support.clients.guests import ending, values_of
 from tests.support.clients.platform.runs import FULL, Started, started
+from tests.support.clients.reader_clients import ending, values_of
 from tests.support.servers.gates import Gates, asked, gates
 from tests.support.servers.platforms.backend import Backend, cases
 

@@ -6,7 +6,7 @@ import pytest
 
 from fixtures.gated import FIRST, SECOND
 from tests.support.clients.agui_client import AguiClient
-from tests.support.clients.guests import assert_holds, played
+from tests.support.clients.reader_clients import assert_holds, played
 from tests.support.servers.gates import Gates
 from tests.support.servers.processes.several import SHORT, Processes
 

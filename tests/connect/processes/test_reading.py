@@ -2,7 +2,7 @@
 
 from fixtures.gated import FIRST, SECOND
 from tests.support.clients.agui_client import AguiClient
-from tests.support.clients.guests import assert_holds
+from tests.support.clients.reader_clients import assert_holds
 from tests.support.servers.gates import Gates
 from tests.support.servers.processes.several import Processes
 

@@ -7,7 +7,7 @@ import pytest
 from langgraph_agui.connect.local.store.active_run import CANCEL_WAIT
 
 from tests.support.clients.agui_client import AguiClient
-from tests.support.clients.guests import assert_holds
+from tests.support.clients.reader_clients import assert_holds
 from tests.support.servers.databases.redis_server import RedisServer
 from tests.support.servers.gates import Gates
 from tests.support.servers.processes.several import SHORT, Processes

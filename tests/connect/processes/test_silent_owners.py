@@ -9,7 +9,7 @@ from langgraph_agui.translator import ClientView
 
 from fixtures.gated import FIRST, SECOND
 from tests.support.clients.agui_client import AguiClient
-from tests.support.clients.guests import assert_holds
+from tests.support.clients.reader_clients import assert_holds
 from tests.support.servers.gates import Gates
 from tests.support.servers.processes.several import SHORT, Process, Processes
 from tests.support.servers.serving import WITHIN, data_of, posted

@@ -142,7 +142,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_agui.connect import RedisRunStore, Runs
 from langgraph_agui.connect.testing import Pause
 
-from tests.support.streams.paced import HELLO, on, speaking
+from tests.support.streams.pausing_graphs import HELLO, on, speaking
 
 async def use():
     point, runs = Pause(), Runs(RedisRunStore({url!r}, lease=600.0))

@@ -20,7 +20,7 @@ from tests.support.clients.locally import SharedStore
 from tests.support.servers.processes.command import asking, serving
 from tests.support.servers.processes.server_process import ServerProcess, free_port, python_path
 from tests.support.servers.serving import posted, served
-from tests.support.streams.paced import quick
+from tests.support.streams.pausing_graphs import quick
 
 AGENT = """
 from langgraph.graph import START, MessagesState, StateGraph

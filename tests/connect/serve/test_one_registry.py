@@ -28,7 +28,7 @@ from langgraph_agui.connect.serve import Agent, add_agui_routes, agui_app
 from langgraph_agui.connect.testing import Pause
 
 from tests.support.servers.serving import posted, served, told, until
-from tests.support.streams.paced import HELLO, Graph, on, quick, speaking
+from tests.support.streams.pausing_graphs import HELLO, Graph, on, quick, speaking
 
 SAID = "two "
 """The last that a run has said when it pauses."""

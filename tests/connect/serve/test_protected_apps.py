@@ -30,7 +30,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
 from tests.support.servers.serving import Served, kinds_of, posted, served
-from tests.support.streams.paced import quick
+from tests.support.streams.pausing_graphs import quick
 
 KEY = {"x-key": "ada"}
 

@@ -14,11 +14,11 @@ from langgraph_agui.connect.serve import Agent, Limits, agui_app
 from langgraph_agui.translator import Options
 
 from fixtures.gated import GATED
-from tests.support.clients.listening import until
+from tests.support.clients.batch_readers import until
 from tests.support.servers.gates import Gates
 from tests.support.servers.platforms.fault_server import Answer, Asked, answered, dropped, faulty, refused
 from tests.support.servers.serving import WITHIN, Served, kinds_of, posted, served
-from tests.support.streams.paced import quick
+from tests.support.streams.pausing_graphs import quick
 
 SECRET = "the secret word"
 LIMITS = Limits(body=3_000, messages=3, depth=6)

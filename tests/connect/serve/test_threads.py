@@ -16,7 +16,7 @@ from langgraph_agui.connect.serve import Action, agui_app
 from langgraph_agui.connect.testing import Pause
 
 from tests.support.servers.serving import BEARER, TOKEN, kinds_of, posted, served
-from tests.support.streams.paced import speaking
+from tests.support.streams.pausing_graphs import speaking
 
 
 def answering(*, store: bool = True) -> Any:

@@ -18,7 +18,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from tests.support.clients.deaf import deaf_socket
 from tests.support.servers.serving import WITHIN, Served, posted, served
-from tests.support.streams.paced import Graph, asking, quick, speaking
+from tests.support.streams.pausing_graphs import Graph, asking, quick, speaking
 
 BUFFER = 4_096
 """Bytes that the kernel keeps for a client, or twice as many."""

@@ -34,7 +34,7 @@ from langgraph_agui.translator import STREAM_MODES, ClientView
 from pydantic import BaseModel
 
 from tests.support.clients.agui_client import AguiClient
-from tests.support.clients.listening import until
+from tests.support.clients.batch_readers import until
 
 Graph = Pregel[Any, Any, Any, Any]
 ON: Any = {"configurable": {"thread_id": "1"}}

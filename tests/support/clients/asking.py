@@ -12,7 +12,7 @@ from langgraph_agui.connect import Intake, Local, Runs, run
 from langgraph_agui.connect.testing import Pause
 from langgraph_agui.translator import Options
 
-from tests.support.streams.paced import speaking
+from tests.support.streams.pausing_graphs import speaking
 
 WORDS = "one two three four"
 

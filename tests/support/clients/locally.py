@@ -14,8 +14,8 @@ from langgraph_agui.connect.open_thread import OpenThread, with_errors
 from langgraph_agui.translator import ClientView, Options
 
 from tests.support.clients.agui_client import VERSIONS, AguiClient, Answer, protocol
-from tests.support.clients.listening import Listener
-from tests.support.streams.paced import Graph, on
+from tests.support.clients.batch_readers import BatchReader
+from tests.support.streams.pausing_graphs import Graph, on
 
 
 class SharedStore(MemoryRunStore):
@@ -32,14 +32,14 @@ def connect_batches(source: Local, thread_id: str, *, options: Options, **how: A
 
 async def connected(
     source: Local, thread_id: str = "t", *, view: ClientView | None = None, version: str = VERSIONS[0], **asked: Any
-) -> Listener:
+) -> BatchReader:
     """Connects, and reads to the end."""
-    listener = Listener(view, protocol(version))
+    listener = BatchReader(view, protocol(version))
     options = replace(await source.options(), protocol_version=protocol(version))
     return await listener.hear(connect_batches(source, thread_id, options=options, view=view, **asked))
 
 
-def played(client: AguiClient, listener: Listener, version: str = VERSIONS[0], **holding: Any) -> Answer:
+def played(client: AguiClient, listener: BatchReader, version: str = VERSIONS[0], **holding: Any) -> Answer:
     return client.play(frames=listener.frames, version=version, mode="connect", **holding)
 
 

@@ -14,7 +14,7 @@ from langgraph_agui.connect.inputs import Prepared
 from langgraph_agui.connect.serve import Agent, agui_app
 
 from fixtures.gated import GATED
-from tests.support.clients.listening import until
+from tests.support.clients.batch_readers import until
 from tests.support.clients.locally import live_run
 from tests.support.servers.gates import Gates
 from tests.support.servers.serving import WITHIN, Served, posted, served

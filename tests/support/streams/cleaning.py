@@ -4,7 +4,7 @@ import asyncio
 
 from langgraph.graph import START, MessagesState, StateGraph
 
-from tests.support.streams.paced import Graph
+from tests.support.streams.pausing_graphs import Graph
 
 
 class Cleaning:

@@ -20,9 +20,9 @@ from typing_extensions import TypedDict
 
 from fixtures.scripts import end
 from tests.support.clients.agui_client import VERSIONS, AguiClient, protocol
-from tests.support.clients.listening import Listener, until
+from tests.support.clients.batch_readers import BatchReader, until
 from tests.support.clients.locally import played
-from tests.support.streams.paced import on
+from tests.support.streams.pausing_graphs import on
 
 FIRST, SECOND = "One two three four.", "Five six seven."
 
@@ -58,9 +58,9 @@ CHANNELS: dict[str, tuple[str, Any, Options | None, list[str]]] = {
 """Of each graph: the channel, its type, the run's options, and the texts that stay in the end."""
 
 
-def _heard(listener: Listener) -> set[str]:
+def _heard(listener: BatchReader) -> set[str]:
     """All texts that it held at any time."""
-    again, found = Listener(version=listener.version), set()
+    again, found = BatchReader(version=listener.version), set()
     for told in (told for batch in listener.batches for told in batch):
         again.take([told])
         found |= {str(message.get("content")) for message in again.view.messages}
@@ -71,11 +71,11 @@ def _heard(listener: Listener) -> set[str]:
 @pytest.mark.parametrize("name", CHANNELS)
 async def test_at_every_cut_texts_come_from_their_beginning(name: str, version: str, agui_client: AguiClient) -> None:
     channel, how, options, stays = CHANNELS[name]
-    joined: list[asyncio.Task[Listener]] = []
+    joined: list[asyncio.Task[BatchReader]] = []
 
     async def joins(sofar: str) -> None:
         await until(lambda: not sofar or any(message.get("content") == sofar for message in run.view.messages))
-        listener = Listener(version=protocol(version))
+        listener = BatchReader(version=protocol(version))
         batches = await source.attach("t", listener.reader, options)
         listener.take(await anext(batches))
         assert not sofar or sofar in [message.get("content") for message in listener.view.messages]

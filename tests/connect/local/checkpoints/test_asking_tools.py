@@ -20,9 +20,9 @@ from langgraph_agui.connect.testing.scripts import Chunks
 from fixtures.graphs.subagents import deep, specialist, task
 from fixtures.graphs.teams import asking
 from fixtures.scripts import end
-from tests.support.clients.listening import Listener
+from tests.support.clients.batch_readers import BatchReader
 from tests.support.clients.locally import connected
-from tests.support.streams.paced import HELLO, Graph, on
+from tests.support.streams.pausing_graphs import HELLO, Graph, on
 
 
 @tool
@@ -169,7 +169,7 @@ CASES: dict[str, tuple[Callable[[Any], Any], dict[str, str | None]]] = {
 }
 
 
-def named(listener: Listener) -> dict[str, str | None]:
+def named(listener: BatchReader) -> dict[str, str | None]:
     """By question: the call that the item names."""
     items = listener.events[-1]["outcome"]["interrupts"]
     return {item["message"]: item.get("toolCallId") for item in items}
@@ -178,7 +178,7 @@ def named(listener: Listener) -> dict[str, str | None]:
 async def both(graph: Graph, runs: Runs, given: Any, run_id: str) -> list[dict[str, str | None]]:
     """What a reader of the run is told, and a client that connects after it."""
     run = await runs.start(graph, given, on("t"), run_id=run_id)
-    watched = Listener()
+    watched = BatchReader()
     await watched.hear(run.attach(watched.reader))
     return [named(watched), named(await connected(Local(graph, runs=runs)))]
 

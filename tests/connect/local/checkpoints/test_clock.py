@@ -20,7 +20,7 @@ from langgraph_agui.connect.testing import Pause
 from fixtures.graphs.speech import said, speaker
 from tests.support.clients.locally import state_of
 from tests.support.servers.serving import events_of, posted, served, told, until
-from tests.support.streams.paced import HELLO, Graph, on, quick, speaking
+from tests.support.streams.pausing_graphs import HELLO, Graph, on, quick, speaking
 
 HOUR = 3_600.0
 SOON = 0.3

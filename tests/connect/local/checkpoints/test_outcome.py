@@ -16,7 +16,7 @@ from fixtures import FIXTURES
 from tests.support.clients.agui_client import VERSIONS, AguiClient, protocol
 from tests.support.clients.asking import asked
 from tests.support.clients.locally import connected, failed, played, state_of
-from tests.support.streams.paced import HELLO, Graph, asking, on, quick, waiting
+from tests.support.streams.pausing_graphs import HELLO, Graph, asking, on, quick, waiting
 
 # --- how it ended, as far as it can be known --------------------------------------------------------------------------
 

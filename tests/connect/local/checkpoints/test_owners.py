@@ -18,9 +18,9 @@ from langgraph_agui.connect.local.store.active_run import ThreadKey
 from langgraph_agui.connect.serve import Action, Agent, agui_app
 from langgraph_agui.connect.testing import Pause
 
-from tests.support.clients.listening import until as comes_to
+from tests.support.clients.batch_readers import until as comes_to
 from tests.support.servers.serving import WITHIN, events_of, kinds_of, posted, served, told, until
-from tests.support.streams.paced import HELLO, Graph, on, quick, speaking
+from tests.support.streams.pausing_graphs import HELLO, Graph, on, quick, speaking
 
 Saver = BaseCheckpointSaver[Any]
 

@@ -15,7 +15,7 @@ from langgraph.store.memory import InMemoryStore
 from langgraph_agui.connect import Local, Runs
 from langgraph_agui.connect.testing import Pause
 
-from tests.support.streams.paced import speaking
+from tests.support.streams.pausing_graphs import speaking
 
 from .places import KINDS, at_random, conversation, filled, listed, opened, said
 

@@ -15,10 +15,10 @@ from langgraph_agui.connect.testing import Pause, ScriptedChatModel, text
 from fixtures.graphs.speech import speaker
 from fixtures.scripts import end
 from tests.support.clients.asking import asked
-from tests.support.clients.listening import Listener, turns, until
+from tests.support.clients.batch_readers import BatchReader, turns, until
 from tests.support.clients.locally import connected
 from tests.support.streams.cleaning import Cleaning
-from tests.support.streams.paced import HELLO, Graph, asking, on, quick, speaking
+from tests.support.streams.pausing_graphs import HELLO, Graph, asking, on, quick, speaking
 
 LOGGER = "langgraph_agui.connect.local.run"
 
@@ -57,7 +57,7 @@ async def test_a_runs_start_readers_and_end_are_in_the_log_and_its_end_in_the_ho
     graph = StateGraph(MessagesState).add_node("speak", speaker(model)).add_edge(START, "speak").compile()
     async with Runs(after_run=summaries.append) as runs:
         first = await runs.start(graph, HELLO, on("t"), run_id="r", agent="a")
-        listener = Listener()
+        listener = BatchReader()
         await listener.hear(first.attach(listener.reader))
         await first.wait()
     (summary,) = summaries
@@ -166,7 +166,7 @@ async def test_readers_see_at_once_that_a_synchronous_node_is_cancelled_and_the_
         source = Local(blocking.graph(), runs=runs, agent="a")
         first = await runs.start(source.graph, HELLO, on("t"), run_id="r", agent="a")
         await asyncio.to_thread(blocking.entered.wait)
-        listener = Listener()
+        listener = BatchReader()
         reading = asyncio.create_task(listener.hear(first.attach(listener.reader)))
         assert await first.cancel(wait=0) == "stopping"
         await reading
@@ -192,7 +192,7 @@ async def test_readers_see_a_cancel_before_the_graph_has_cleaned_up() -> None:
     async with Runs() as runs:
         first = await runs.start(cleaning.graph(), HELLO, on("t"))
         await cleaning.reached.wait()
-        listener = Listener()
+        listener = BatchReader()
         reading = asyncio.create_task(listener.hear(first.attach(listener.reader)))
         await until(lambda: first.readers == 1)
         stopping = asyncio.create_task(first.cancel())

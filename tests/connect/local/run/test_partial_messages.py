@@ -21,11 +21,11 @@ from fixtures.graphs.speech import said, speaker
 from fixtures.scripts import end
 from tests.support.clients.agui_client import VERSIONS
 from tests.support.clients.asking import Asker, asked
-from tests.support.clients.listening import turns
+from tests.support.clients.batch_readers import turns
 from tests.support.clients.live_client import LiveClients
 from tests.support.clients.locally import state_of
 from tests.support.servers.serving import served
-from tests.support.streams.paced import Graph, pausing, speaking
+from tests.support.streams.pausing_graphs import Graph, pausing, speaking
 
 SAVES = Intake(on_cancel="save")
 

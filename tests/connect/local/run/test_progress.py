@@ -13,9 +13,9 @@ from langgraph_agui.connect.local.run.runs import Runs
 from langgraph_agui.connect.testing import Pause, ScriptedChatModel, tool_call
 from langgraph_agui.translator import ClientView
 
-from tests.support.clients.listening import Listener, turns
+from tests.support.clients.batch_readers import BatchReader, turns
 from tests.support.clients.locally import connected
-from tests.support.streams.paced import HELLO, on
+from tests.support.streams.pausing_graphs import HELLO, on
 
 
 def _activities(view: ClientView) -> list[dict[str, Any]]:
@@ -38,7 +38,7 @@ async def test_a_reader_that_joins_has_the_progress_so_far() -> None:
 
     model = ScriptedChatModel(turns=[tool_call("dig", {}, "call-1"), "Done."])
     graph = create_agent(model, [dig], checkpointer=InMemorySaver())
-    first, second = Listener(), Listener()
+    first, second = BatchReader(), BatchReader()
     async with Runs() as runs:
         run = await runs.start(graph, HELLO, on("t"))
         reading = asyncio.create_task(first.hear(run.attach(first.reader)))

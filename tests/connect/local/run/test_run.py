@@ -19,13 +19,13 @@ from langgraph_agui.translator import Cancelled, ClientView, Failed, Options, Tr
 
 from fixtures import FIXTURES
 from tests.support.clients.agui_client import AguiClient
-from tests.support.clients.listening import Listener, turns
+from tests.support.clients.batch_readers import BatchReader, turns
 from tests.support.clients.locally import connected, state_of
-from tests.support.streams.paced import HELLO, fast, on, quick, speaking, waiting, without_messages
+from tests.support.streams.pausing_graphs import HELLO, fast, on, quick, speaking, waiting, without_messages
 
 
-async def listened(run: Run, view: ClientView | None = None) -> Listener:
-    listener = Listener(view)
+async def listened(run: Run, view: ClientView | None = None) -> BatchReader:
+    listener = BatchReader(view)
     return await listener.hear(run.attach(listener.reader))
 
 
@@ -43,7 +43,7 @@ async def test_a_run_goes_on_when_its_reader_goes_away() -> None:
     point = Pause()
     async with Runs() as runs:
         run = await runs.start(speaking(point), HELLO, on("t"))
-        async with aclosing(run.attach(Listener().reader)) as told:
+        async with aclosing(run.attach(BatchReader().reader)) as told:
             await anext(told)
         point.open.set()
         assert await run.wait() == "finished"
@@ -53,7 +53,10 @@ async def test_a_run_is_cancelled_when_its_last_reader_goes_away_if_that_was_ask
     point = Pause()
     async with Runs() as runs:
         run = await runs.start(speaking(point), HELLO, on("t"), on_disconnect="cancel")
-        async with aclosing(run.attach(Listener().reader)) as first, aclosing(run.attach(Listener().reader)) as second:
+        async with (
+            aclosing(run.attach(BatchReader().reader)) as first,
+            aclosing(run.attach(BatchReader().reader)) as second,
+        ):
             await anext(first)
             await anext(second)
             await point.reached.wait()
@@ -78,7 +81,7 @@ async def test_a_reader_that_comes_in_mid_sentence_holds_it_whole_in_the_end(agu
         run = await runs.start(speaking(point), HELLO, on("t"))
         await point.reached.wait()
         await turns()
-        listener = Listener()
+        listener = BatchReader()
         async with aclosing(run.attach(listener.reader)) as told:
             listener.take(await anext(told))
             assert listener.view.messages[-1]["content"] == "one two "
@@ -95,7 +98,7 @@ async def test_half_said_text_of_a_graph_without_messages_is_told_to_who_comes_l
         run = await runs.start(without_messages(point), {"topic": "x", "notes": []}, on("t"))
         await point.reached.wait()
         await turns()
-        listener = Listener()
+        listener = BatchReader()
         async with aclosing(run.attach(listener.reader)) as told:
             listener.take(await anext(told))
         assert [message["content"] for message in listener.view.messages] == ["one two "]
@@ -246,7 +249,7 @@ async def test_cancelling_stops_the_graph_and_closes_what_is_open(agui_client: A
     point = Pause()
     async with Runs() as runs:
         run = await runs.start(speaking(point), HELLO, on("t"))
-        listener = Listener()
+        listener = BatchReader()
         hearing = asyncio.create_task(listener.hear(run.attach(listener.reader)))
         await point.reached.wait()
         await turns()

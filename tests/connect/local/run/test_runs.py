@@ -17,9 +17,9 @@ from langgraph_agui.connect.testing import Pause
 from langgraph_agui.translator import ClientView, Failed
 
 from fixtures import FIXTURES
-from tests.support.clients.listening import Listener, held, turns
+from tests.support.clients.batch_readers import BatchReader, held, turns
 from tests.support.streams.cleaning import Cleaning
-from tests.support.streams.paced import HELLO, Graph, asking, on, quick, speaking, waiting
+from tests.support.streams.pausing_graphs import HELLO, Graph, asking, on, quick, speaking, waiting
 
 
 async def run_of(runs: Runs, graph: Graph, thread_id: str, agent: str | None = None) -> object:
@@ -29,8 +29,8 @@ async def run_of(runs: Runs, graph: Graph, thread_id: str, agent: str | None = N
     return await runs.store.active(thread) or (None if last is None else last.run)
 
 
-async def listened(run: Run, view: ClientView | None = None) -> Listener:
-    listener = Listener(view)
+async def listened(run: Run, view: ClientView | None = None) -> BatchReader:
+    listener = BatchReader(view)
     return await listener.hear(run.attach(listener.reader))
 
 

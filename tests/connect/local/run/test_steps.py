@@ -6,8 +6,8 @@ from typing import Any
 from langgraph_agui.connect.local.run.runs import Runs
 from langgraph_agui.connect.testing import Pause
 
-from tests.support.clients.listening import Listener, turns
-from tests.support.streams.paced import HELLO, on, waiting
+from tests.support.clients.batch_readers import BatchReader, turns
+from tests.support.streams.pausing_graphs import HELLO, on, waiting
 
 
 def steps(events: list[dict[str, Any]]) -> list[str]:
@@ -17,7 +17,7 @@ def steps(events: list[dict[str, Any]]) -> list[str]:
 
 
 async def test_a_step_is_open_while_its_node_runs() -> None:
-    point, listener = Pause(), Listener()
+    point, listener = Pause(), BatchReader()
     async with Runs() as runs:
         run = await runs.start(waiting(point), HELLO, on("t"))
         reading = asyncio.create_task(listener.hear(run.attach(listener.reader)))

@@ -19,7 +19,7 @@ from langgraph_agui.connect.local.store.run_database import Append, Appended, Cl
 from langgraph_agui.connect.local.store.sqlite.database import SqliteRunDatabase
 from langgraph_agui.translator import Cancelled, Failed, Finished
 
-from tests.support.clients.listening import turns, until
+from tests.support.clients.batch_readers import turns, until
 from tests.support.servers.databases.redis_server import RedisServer, running_redis
 
 THREAD, OTHER = ThreadKey("n", "t"), ThreadKey("n", "u")

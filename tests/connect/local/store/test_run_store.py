@@ -28,10 +28,10 @@ from langgraph_agui.connect.testing import Pause
 from langgraph_agui.translator import Cancelled, Failed, Finished
 
 from fixtures import FIXTURES
-from tests.support.clients.listening import Listener, held, turns, until
+from tests.support.clients.batch_readers import BatchReader, held, turns, until
 from tests.support.servers.databases.redis_server import RedisServer, running_redis
 from tests.support.servers.serving import posted
-from tests.support.streams.paced import HELLO, Graph, asking, on, quick, speaking, waiting
+from tests.support.streams.pausing_graphs import HELLO, Graph, asking, on, quick, speaking, waiting
 
 STORES = ["memory", "shared memory", "sqlite", pytest.param("redis", marks=pytest.mark.services)]
 
@@ -308,7 +308,7 @@ async def test_a_reader_elsewhere_ends_with_the_runs_view_whenever_it_joins(
     assert active is not None
     point.open.set()
     await turns(joins)
-    reader = Listener()
+    reader = BatchReader()
     await reader.hear(active.attach(reader.reader))
     assert reader.kinds[0] == "RUN_STARTED"
     assert reader.kinds[-1] == "RUN_FINISHED"
@@ -323,7 +323,7 @@ async def test_a_reader_that_does_not_read_delays_neither_the_run_nor_other_read
     started = await processes.start(graph)
     active = await processes.store.active(processes.thread(graph))
     assert active is not None
-    slow, quick_one = Listener(), Listener()
+    slow, quick_one = BatchReader(), BatchReader()
     async with aclosing(active.attach(slow.reader)) as slowly:
         slow.take(await anext(slowly))
         point.open.set()
@@ -342,7 +342,7 @@ async def test_a_reader_that_comes_back_with_its_offset_gets_every_event_once(
     await processes.start(graph)
     active = await processes.store.active(processes.thread(graph))
     assert active is not None
-    first, whole = Listener(), Listener()
+    first, whole = BatchReader(), BatchReader()
     async with aclosing(active.attach(whole.reader)) as others:
         if has_another_reader:
             await whole.hear_text(others, "one two ")
@@ -353,7 +353,7 @@ async def test_a_reader_that_comes_back_with_its_offset_gets_every_event_once(
         assert offset == Offset(active.number, offset.event if offset else -1)
         point.open.set()
         await active.wait()
-        back = Listener()
+        back = BatchReader()
         back.reader.offset = Offset.parse(str(offset))
         await back.hear(active.attach(back.reader))
         if has_another_reader:
@@ -371,7 +371,7 @@ async def test_an_offset_of_another_run_is_caught_up(processes: Processes, saver
     point = Pause()
     point.open.set()
     started = await processes.start(speaking(point, saver))
-    reader = Listener()
+    reader = BatchReader()
     reader.reader.offset = other
     await reader.hear(started.attach(reader.reader))
     assert reader.kinds[0] == "RUN_STARTED"
@@ -464,7 +464,7 @@ async def test_who_follows_a_thread_gets_each_run_that_starts_once_and_can_read_
     for _ in range(2):
         started = await anext(feed)
         assert started is not None
-        reader = Listener()
+        reader = BatchReader()
         await reader.hear(started.attach(reader.reader))
         followed.append((started.run_id, reader.kinds[-1]))
     assert followed == [("a", "RUN_FINISHED"), ("b", "RUN_FINISHED")]
@@ -511,7 +511,7 @@ async def test_a_run_without_a_checkpointer_can_be_read_after_its_end_from_elsew
     await started.wait()
     last = await processes.ended(graph)
     assert last.run is not None
-    reader = Listener()
+    reader = BatchReader()
     await reader.hear(last.run.attach(reader.reader))
     assert held(reader.view) == held(started.view)
 

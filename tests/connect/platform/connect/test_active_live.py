@@ -8,9 +8,9 @@ import pytest
 from langgraph_agui.connect.testing.expected import comparable
 
 from tests.support.clients.agui_client import AguiClient
-from tests.support.clients.guests import assert_holds
 from tests.support.clients.platform.runs import FULL
 from tests.support.clients.platform.visits import STOPS, all_visited, made
+from tests.support.clients.reader_clients import assert_holds
 from tests.support.servers.platforms.backend import Backend, cases, on
 
 KEPT = {**FULL, "partial": True}

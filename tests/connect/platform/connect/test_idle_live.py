@@ -10,8 +10,8 @@ from langgraph_agui.connect import Platform, PlatformError
 from langgraph_sdk.client import LangGraphClient
 
 from tests.support.clients.agui_client import VERSIONS, AguiClient
-from tests.support.clients.guests import Guest, Guests, assert_holds, played, values_of
 from tests.support.clients.platform.runs import FULL, Started, started
+from tests.support.clients.reader_clients import ReaderClient, ReaderClients, assert_holds, played, values_of
 from tests.support.servers.gates import Gates, asked, gates
 from tests.support.servers.platforms.backend import Backend, cases, not_on, on
 
@@ -127,9 +127,9 @@ def threads(backend: Backend) -> dict[str, Started]:
     return asyncio.run(prepare())
 
 
-async def told(backend: Backend, thread_id: str, version: str = "1.0.0", **how: Any) -> Guest:
+async def told(backend: Backend, thread_id: str, version: str = "1.0.0", **how: Any) -> ReaderClient:
     """A guest that has been told what there is."""
-    async with backend.client() as client, Guests(client) as guests:
+    async with backend.client() as client, ReaderClients(client) as guests:
         return await guests.connect(thread_id, version, **how).over()
 
 

@@ -13,9 +13,9 @@ from langgraph_agui.translator import ClientView
 from fixtures.fixture import user
 from fixtures.gated import FIRST, SECOND
 from tests.support.clients.agui_client import AguiClient, protocol
-from tests.support.clients.guests import Guest, played
 from tests.support.clients.platform.runs import FULL
 from tests.support.clients.platform.visits import all_visited, made
+from tests.support.clients.reader_clients import ReaderClient, played
 from tests.support.servers.platforms.backend import Backend, cases, on
 
 STOPS = [("first 3",), ("first over",), ("second 2",), ("second over",)]
@@ -55,7 +55,7 @@ def visits(backend: Backend, lines: list[str]) -> dict[str, Any]:
     return asyncio.run(all_visited(backend, on(backend, CASES, aegra=AEGRA)))
 
 
-def texts(agui_client: AguiClient, guest: Guest, name: str) -> list[str]:
+def texts(agui_client: AguiClient, guest: ReaderClient, name: str) -> list[str]:
     """The assistant's texts that a guest holds before its run ends. With `unsaved="keep"` the real client, which took
     every event, has the same in the end, and otherwise none of them."""
     answer = played(agui_client, guest)

@@ -11,9 +11,9 @@ from langgraph_sdk import get_client
 
 from fixtures.gated import FIRST, SECOND
 from tests.support.clients.agui_client import VERSIONS, AguiClient
-from tests.support.clients.guests import Guest, Guests, assert_holds
 from tests.support.clients.platform.runs import FULL, Started, started
 from tests.support.clients.platform.scripted_connects import shrunk
+from tests.support.clients.reader_clients import ReaderClient, ReaderClients, assert_holds
 from tests.support.servers.gates import Gates, gates
 from tests.support.servers.proxy import Way, proxied
 from tests.support.streams.translator_runs import left_open
@@ -41,7 +41,7 @@ async def client(dev_server: str) -> AsyncIterator[Any]:
         yield client
 
 
-async def assert_told(agui_client: AguiClient, guest: Guest, run: Started) -> None:
+async def assert_told(agui_client: AguiClient, guest: ReaderClient, run: Started) -> None:
     """It ends as the run did, and nothing was shown cut or taken back."""
     assert (guest.end, guest.run_ids, guest.cut) == ("success", [run.run_id], [])
     assert shrunk(guest.events) == []
@@ -54,7 +54,7 @@ async def assert_told(agui_client: AguiClient, guest: Guest, run: Started) -> No
 async def test_cut_at_every_third_point_of_a_run(
     client: Any, cuttable: Any, way: Way, agui_client: AguiClient, keeps: bool, version: str
 ) -> None:
-    async with gates() as gate, Guests(cuttable) as guests:
+    async with gates() as gate, ReaderClients(cuttable) as guests:
         gate.hold("*")
         run = await started(client, "gated_chat", gate, **{**FULL, "stream_resumable": keeps})
         await gate.reached("first 0")
@@ -79,7 +79,7 @@ async def test_cut_at_random_moments(
     client: Any, cuttable: Any, way: Way, agui_client: AguiClient, graph: str, keeps: bool
 ) -> None:
     chance = random.Random(f"{graph} {keeps}")
-    async with gates() as gate, Guests(cuttable) as guests:
+    async with gates() as gate, ReaderClients(cuttable) as guests:
         gate.hold("*")
         run = await started(client, graph, gate, **{**FULL, "stream_resumable": keeps})
         await gate.next()
@@ -103,7 +103,7 @@ async def _paced(gate: Gates, way: Way, run: Started, chance: random.Random) -> 
 
 
 async def test_a_fast_run_cut_again_and_again(client: Any, cuttable: Any, way: Way, agui_client: AguiClient) -> None:
-    async with gates() as gate, Guests(cuttable) as guests:
+    async with gates() as gate, ReaderClients(cuttable) as guests:
         gate.hold("fast start")
         run = await started(client, "gated_fast", gate, **FULL)
         await gate.reached("fast start")

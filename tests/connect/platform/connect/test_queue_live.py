@@ -12,8 +12,8 @@ from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import ConflictError
 
 from tests.support.clients.agui_client import VERSIONS, AguiClient
-from tests.support.clients.guests import Guest, Guests, assert_holds
 from tests.support.clients.platform.runs import FULL, Started, started
+from tests.support.clients.reader_clients import ReaderClient, ReaderClients, assert_holds
 from tests.support.servers.gates import Gates, gates
 from tests.support.servers.platforms.backend import Backend, cases, on
 
@@ -23,7 +23,7 @@ class Stage(NamedTuple):
 
     gate: Gates
     client: LangGraphClient
-    guests: Guests
+    guests: ReaderClients
     how: dict[str, Any]
     """How its runs are started."""
 
@@ -39,14 +39,14 @@ class Stage(NamedTuple):
         await self.gate.reached(f"{run} second 2")
         return held
 
-    async def connected(self, run: Started, until: str = "MESSAGES_SNAPSHOT", **how: Any) -> list[Guest]:
+    async def connected(self, run: Started, until: str = "MESSAGES_SNAPSHOT", **how: Any) -> list[ReaderClient]:
         """A client of each version that has connected, and was told this."""
         came = [self.guests.connect(run.thread_id, version, **how) for version in VERSIONS]
         for guest in came:
             await guest.told(until)
         return came
 
-    async def over(self, came: list[Guest], *runs: tuple[Started, str]) -> "Told":
+    async def over(self, came: list[ReaderClient], *runs: tuple[Started, str]) -> "Told":
         """The scene's end: everybody goes on, and has been told everything."""
         self.gate.open("*")
         for guest in came:
@@ -57,7 +57,7 @@ class Stage(NamedTuple):
 class Told(NamedTuple):
     """What came of a scene: who came, and what each of them must have been told."""
 
-    came: list[Guest]
+    came: list[ReaderClient]
     runs: list[tuple[str, str]]
     """The runs' ids and ends, in order."""
     values: Any
@@ -281,7 +281,7 @@ def scenes(backend: Backend) -> dict[str, Told | BaseException]:
     """What came of each case, all of them played at once."""
 
     async def played(scene: Callable[[Stage], Awaitable[Told]], how: dict[str, Any]) -> Told:
-        async with gates() as gate, backend.client() as client, Guests(client) as guests:
+        async with gates() as gate, backend.client() as client, ReaderClients(client) as guests:
             return await scene(Stage(gate, client, guests, how))
 
     async def all_played() -> list[Told | BaseException]:
@@ -328,7 +328,7 @@ def test_nothing_vanishes_where_no_run_is_stopped(scenes: dict[str, Any], name: 
 
 
 async def test_cancelling_stops_the_run_and_those_that_wait(backend: Backend) -> None:
-    async with gates() as gate, backend.client() as client, Guests(client) as guests:
+    async with gates() as gate, backend.client() as client, ReaderClients(client) as guests:
         first = await (stage := Stage(gate, client, guests, {})).held()
         second = await first.next("gated_chat", gate, run="b")
         await cancel(client, first.thread_id)

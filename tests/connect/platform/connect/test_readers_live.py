@@ -13,8 +13,8 @@ from langgraph_sdk.client import LangGraphClient
 
 from fixtures.gated import FIRST
 from tests.support.clients.agui_client import VERSIONS, AguiClient
-from tests.support.clients.guests import Guests, assert_holds
 from tests.support.clients.platform.runs import FULL, Started, started
+from tests.support.clients.reader_clients import ReaderClients, assert_holds
 from tests.support.servers.gates import Gates, gates
 from tests.support.servers.platforms.backend import Backend, not_on
 
@@ -111,7 +111,7 @@ async def test_a_reader_that_leaves_stops_nothing_and_leaves_nothing(
 async def test_a_client_that_comes_back_in_mid_message_is_told_the_rest_of_it(
     backend: Backend, agui_client: AguiClient, version: str
 ) -> None:
-    async with gates() as gate, backend.client() as client, Guests(client) as guests:
+    async with gates() as gate, backend.client() as client, ReaderClients(client) as guests:
         run = await held(client, gate, "first 3", **KEPT)
         first = guests.connect(run.thread_id, version)
         await first.sees("One two three ")
@@ -133,7 +133,7 @@ async def test_a_client_that_comes_back_in_mid_message_is_told_the_rest_of_it(
 async def test_a_client_that_comes_back_after_another_run_is_told_that_one_alone(
     backend: Backend, agui_client: AguiClient
 ) -> None:
-    async with gates() as gate, backend.client() as client, Guests(client) as guests:
+    async with gates() as gate, backend.client() as client, ReaderClients(client) as guests:
         await (before := await started(client, "gated_fast", gate)).end()
         view = (await guests.connect(before.thread_id).over()).view.copy()
         await (run := await before.next("gated_chat", gate)).end()
@@ -180,7 +180,7 @@ async def test_frames_with_heartbeats_are_accepted(backend: Backend, agui_client
 async def test_readers_that_come_at_any_moment_to_a_fast_run_end_alike(
     backend: Backend, agui_client: AguiClient, how: Any
 ) -> None:
-    async with gates() as gate, backend.client() as client, Guests(client) as guests:
+    async with gates() as gate, backend.client() as client, ReaderClients(client) as guests:
         gate.hold("fast start")
         run = await started(client, "gated_fast", gate, **how)
         await gate.reached("fast start")
@@ -203,7 +203,7 @@ async def test_readers_that_come_at_any_moment_to_a_fast_run_end_alike(
 
 @EITHER
 async def test_channels_beyond_the_output_schema_are_never_told(backend: Backend, how: Any) -> None:
-    async with gates() as gate, backend.client() as client, Guests(client) as guests:
+    async with gates() as gate, backend.client() as client, ReaderClients(client) as guests:
         gate.hold("first 3", "second 2")
         run = await started(client, "gated_narrow", gate, **how)
         came = [guests.connect(run.thread_id, options=None)]
@@ -230,6 +230,6 @@ async def test_channels_beyond_the_output_schema_are_never_told(backend: Backend
 async def test_a_thread_id_that_can_be_none_is_an_error_with_a_code(
     backend: Backend, thread_id: str, code: str
 ) -> None:
-    async with backend.client() as client, Guests(client) as guests:
+    async with backend.client() as client, ReaderClients(client) as guests:
         guest = await guests.connect(thread_id).over()
     assert [(event["type"], event["code"]) for event in guest.events] == [("RUN_ERROR", code)]

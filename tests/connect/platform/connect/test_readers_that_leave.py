@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from langgraph_agui.connect import RetryPolicy, connect, connect_sse, watch, watch_sse
 
-from tests.support.clients.listening import turns, until
+from tests.support.clients.batch_readers import turns, until
 from tests.support.clients.platform.recorded_run import Recorded
 from tests.support.clients.platform.scripted_connects import AT_ONCE, Desk, desk
 from tests.support.servers.platforms.fault_server import WITHIN, Answer, End, answered, dropped, refused

@@ -8,9 +8,9 @@ import pytest
 from langgraph_agui.connect import RetryPolicy, connect, connect_sse, watch
 
 from tests.support.clients.agui_client import VERSIONS, AguiClient
-from tests.support.clients.guests import Guest, played
 from tests.support.clients.platform.recorded_run import Recorded
 from tests.support.clients.platform.scripted_connects import AT_ONCE, Desk, assert_refused, assert_whole, desk
+from tests.support.clients.reader_clients import ReaderClient, played
 from tests.support.servers.platforms.fault_server import Answer, End, answered, dropped, event, refused, sse
 from tests.support.servers.platforms.scripted_platform import Broken, ScriptedPlatform
 from tests.support.streams.translator_runs import left_open
@@ -142,7 +142,7 @@ async def test_a_watch_of_an_idle_thread_ends_when_the_platform_is_gone(
     held = asyncio.Event()
     platform.instead = {"follow": [sse([event("heartbeat", None), held], End.TORN), GONE[how]]}
     at.open(platform)
-    guest = Guest("1.0.0", None)
+    guest = ReaderClient("1.0.0", None)
     async with asyncio.TaskGroup() as group:
         group.create_task(guest.hear(watch(at.client, platform.thread_id, retry=SOON)))
         await guest.told("RUN_FINISHED")
@@ -167,7 +167,7 @@ async def test_a_watch_outlives_any_number_of_connections_that_stood(recorded_ch
     platform.is_over = True
     platform.instead = {"follow": [sse([b": heartbeat\r\n\r\n"])]}
     at.open(platform)
-    guest = Guest("1.0.0", None)
+    guest = ReaderClient("1.0.0", None)
     listens = asyncio.create_task(
         guest.hear(
             watch(at.client, platform.thread_id, retry=RetryPolicy(initial_delay=0, max_delay=0, max_attempts=3))

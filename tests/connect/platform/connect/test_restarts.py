@@ -12,9 +12,9 @@ from langgraph_sdk import get_client
 
 from fixtures.gated import FIRST, SECOND
 from tests.support.clients.agui_client import AguiClient, protocol
-from tests.support.clients.guests import Guest, assert_holds
 from tests.support.clients.platform.runs import FULL, Started, started
 from tests.support.clients.platform.scripted_connects import assert_refused
+from tests.support.clients.reader_clients import ReaderClient, assert_holds
 from tests.support.servers.gates import gates
 from tests.support.servers.platforms.dev_server import MortalServer
 
@@ -28,14 +28,14 @@ class Readers:
     """Whoever reads a run: by `connect` and by `watch`, in both versions."""
 
     def __init__(self, run: Started, policy: RetryPolicy, *, watches: bool = True) -> None:
-        self.connected = [Guest(version, None) for version in ("1.0.0", "0.0.59")]
-        self.watching = [Guest("1.0.0", None)] if watches else []
+        self.connected = [ReaderClient(version, None) for version in ("1.0.0", "0.0.59")]
+        self.watching = [ReaderClient("1.0.0", None)] if watches else []
         self._run = run
         self._policy = policy
         self._tasks: list[asyncio.Task[None]] = []
 
     @property
-    def all(self) -> list[Guest]:
+    def all(self) -> list[ReaderClient]:
         return [*self.connected, *self.watching]
 
     async def __aenter__(self) -> "Readers":
@@ -64,7 +64,7 @@ class Readers:
             await guest.told("RUN_FINISHED")
 
 
-async def _heard(guest: Guest, told: Any) -> None:
+async def _heard(guest: ReaderClient, told: Any) -> None:
     try:
         await guest.hear(told)
     finally:

@@ -9,9 +9,9 @@ import pytest
 from langgraph_sdk.client import LangGraphClient
 
 from tests.support.clients.agui_client import VERSIONS, AguiClient
-from tests.support.clients.guests import Guests, assert_holds
 from tests.support.clients.platform.runs import started
 from tests.support.clients.platform.visits import all_visited, made, partial_said
+from tests.support.clients.reader_clients import ReaderClients, assert_holds
 from tests.support.servers.gates import asked, gates
 from tests.support.servers.platforms.backend import Backend, cases, on
 
@@ -77,7 +77,7 @@ async def commanded(client: LangGraphClient, thread_id: str, graph: str, config:
 async def test_a_run_of_the_newer_protocol_is_shown_as_it_goes_and_ends_with_what_the_thread_holds(
     backend: Backend, agui_client: AguiClient, graph: str
 ) -> None:
-    async with gates() as gate, backend.client() as client, Guests(client) as guests:
+    async with gates() as gate, backend.client() as client, ReaderClients(client) as guests:
         gate.hold("first 3", "call 3", "percent 50")
         thread_id = (await client.threads.create())["thread_id"]
         watcher = guests.watch(thread_id)
@@ -105,7 +105,7 @@ async def test_without_its_subgraphs_a_run_ends_with_what_the_thread_holds(
     backend: Backend, agui_client: AguiClient, subgraphs: bool
 ) -> None:
     modes: Any = {"stream_mode": ["values", "messages-tuple"], "stream_subgraphs": subgraphs, "stream_resumable": True}
-    async with gates() as gate, backend.client() as client, Guests(client) as guests:
+    async with gates() as gate, backend.client() as client, ReaderClients(client) as guests:
         gate.hold("inside 3")
         run = await started(client, "gated_subgraph", gate, **modes)
         await gate.reached("inside 3")

@@ -8,7 +8,7 @@ from langgraph_agui.connect.testing.expected import comparable, expected
 from langgraph_agui.translator.parts.part import Part
 
 from fixtures.recordings import Source, recordings
-from tests.support.streams.latecomers import Late, Told, cut, root_values
+from tests.support.streams.late_joiners import Late, Told, cut, root_values
 from tests.support.streams.translator_runs import TranslatorRun
 from tests.support.sweeps import SWEEP, Choice, every, one
 

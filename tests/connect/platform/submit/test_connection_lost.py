@@ -10,9 +10,9 @@ from langgraph_sdk import get_client
 
 from fixtures.gated import FIRST, SECOND
 from tests.support.clients.agui_client import AguiClient
-from tests.support.clients.guests import assert_holds
 from tests.support.clients.platform.chats import Asker, Room, asking
 from tests.support.clients.platform.scripted_connects import assert_refused, shrunk
+from tests.support.clients.reader_clients import assert_holds
 from tests.support.servers.gates import Gates
 from tests.support.servers.platforms.dev_server import MortalServer
 from tests.support.servers.proxy import Way, proxied

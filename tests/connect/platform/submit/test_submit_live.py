@@ -13,8 +13,8 @@ from langgraph_agui.connect import run as run_input
 
 from fixtures.gated import FIRST, SECOND
 from tests.support.clients.agui_client import AguiClient
-from tests.support.clients.guests import Guest, assert_holds
 from tests.support.clients.platform.chats import Asker, Room, asking, room
+from tests.support.clients.reader_clients import ReaderClient, assert_holds
 from tests.support.servers.platforms.backend import Backend, not_on
 
 BOTH = [FIRST, SECOND]
@@ -104,7 +104,7 @@ async def test_a_run_is_stopped_by_the_id_that_the_platform_has(here: Room) -> N
 @pytest.mark.parametrize("run_id", [None, "first"])
 async def test_who_connects_is_told_the_run_under_its_clients_id(here: Room, run_id: str | None) -> None:
     first = await held(here)
-    guest = Guest("1.0.0", None)
+    guest = ReaderClient("1.0.0", None)
     async with aclosing(connect(here.client, first.thread_id, run_id=run_id)) as told:
         hearing = asyncio.create_task(guest.hear(told))
         await guest.sees(FIRST)
@@ -116,14 +116,14 @@ async def test_who_connects_is_told_the_run_under_its_clients_id(here: Room, run
 
 async def test_who_connects_later_is_told_the_run_under_its_clients_id(here: Room) -> None:
     first = await here.asks("gated_chat", asking("hello", "first")).over()
-    guest = Guest("1.0.0", None)
+    guest = ReaderClient("1.0.0", None)
     await guest.hear(connect(here.client, first.thread_id))
     assert (guest.run_ids, guest.texts) == (["first"], BOTH)
 
 
 async def test_who_watches_is_told_each_run_under_its_clients_id(here: Room) -> None:
     first = await here.asks("gated_chat", asking("hello", "first")).over()
-    guest = Guest("1.0.0", None)
+    guest = ReaderClient("1.0.0", None)
     async with aclosing(watch(here.client, first.thread_id, poll=0.1)) as told:
         hearing = asyncio.create_task(guest.hear(told))
         await guest.told("RUN_FINISHED")

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from tests.support.clients.listening import until
+from tests.support.clients.batch_readers import until
 from tests.support.servers.counted_server import Counted, asking, counted, given
 from tests.support.servers.gates import Gates
 from tests.support.servers.serving import WITHIN

@@ -12,13 +12,13 @@ from langgraph_agui.connect.serve import Limits, agui_app
 
 from tests.support.servers.processes.server_process import ServerProcess, free_port
 from tests.support.servers.serving import WITHIN
-from tests.support.streams.paced import quick
+from tests.support.streams.pausing_graphs import quick
 
 FILES, PLACES = 256, 192
 """Files of the process, and the readers that it has then."""
 LINES = 20
 AGENT = """
-from tests.support.streams.paced import quick
+from tests.support.streams.pausing_graphs import quick
 
 graph = quick()
 """

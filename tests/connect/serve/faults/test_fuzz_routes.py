@@ -27,7 +27,7 @@ from starlette.routing import WebSocketRoute
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
-from tests.support.clients.listening import until
+from tests.support.clients.batch_readers import until
 from tests.support.random.examples import examples
 from tests.support.random.hostile_requests import MARK, agents, bodies, headers, ids, path_of, queries
 from tests.support.servers.serving import WITHIN, Served, served

@@ -18,7 +18,7 @@ from langgraph_agui.connect import Intake, Local, Runs
 from langgraph_agui.connect.serve import Agent, Limits, agui_app
 
 from tests.support.clients.agui_client import AguiClient
-from tests.support.clients.listening import until
+from tests.support.clients.batch_readers import until
 from tests.support.random.examples import examples
 from tests.support.random.fuzzed_inputs import breaks, inputs, paths, routes, runs, without_foreign
 from tests.support.servers.serving import WITHIN, Served, events_of, served

@@ -15,7 +15,7 @@ from langgraph_agui.translator import ClientView, Options
 
 from fixtures.gated import FIRST, FOUND, GATED, SECOND
 from tests.support.clients.agui_client import VERSIONS, AguiClient, protocol
-from tests.support.clients.guests import Guest, played
+from tests.support.clients.reader_clients import ReaderClient, played
 from tests.support.servers.gated_server import gated_server
 from tests.support.servers.gates import Gates, gates
 from tests.support.servers.processes.server_process import ServerProcess
@@ -108,7 +108,7 @@ async def _until_killed(found: Survivors, gate: Gates, process: ServerProcess) -
         found.views[INTERRUPTED] = _viewed(events_of(asked.text))
         async with asyncio.TaskGroup() as tasks:
             for thread_id, point in _threads():
-                guest = Guest("1.0.0", None)
+                guest = ReaderClient("1.0.0", None)
                 tasks.create_task(_read(client, point.agent, thread_id, guest))
                 await gate.reached(f"{thread_id} {point.name}")
                 await found.holds(point.agent, thread_id, point.kept)
@@ -118,7 +118,7 @@ async def _until_killed(found: Survivors, gate: Gates, process: ServerProcess) -
             await asyncio.to_thread(process.kill)
 
 
-async def _read(client: httpx.AsyncClient, agent: str, thread_id: str, guest: Guest) -> None:
+async def _read(client: httpx.AsyncClient, agent: str, thread_id: str, guest: ReaderClient) -> None:
     """Asks for a run, and reads it until the server is gone."""
     with suppress(httpx.RemoteProtocolError, httpx.ReadError):
         async with client.stream("POST", f"/{agent}", json=posted(thread_id, "hi")) as response:
@@ -154,7 +154,7 @@ def test_who_comes_back_holds_what_the_checkpoint_does(
     survivors: Survivors, agui_client: AguiClient, start: str, version: str, holds: str
 ) -> None:
     agent, thread_id = POINTS[start].agent, f"{start}-seen"
-    guest = Guest(version, survivors.views[thread_id] if holds == "what it was told" else None)
+    guest = ReaderClient(version, survivors.views[thread_id] if holds == "what it was told" else None)
     held = {"messages": guest.view.messages, "state": guest.view.state, "protocolVersion": protocol(version)}
     for event in events_of(survivors.said(f"{agent}/connect", **{**posted(thread_id), **held})):
         guest.take(event)

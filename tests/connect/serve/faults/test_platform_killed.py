@@ -11,7 +11,7 @@ from langgraph_sdk import get_client
 
 from fixtures.gated import FIRST, SECOND
 from tests.support.clients.agui_client import AguiClient
-from tests.support.clients.guests import Guest, played
+from tests.support.clients.reader_clients import ReaderClient, played
 from tests.support.servers.gates import Gates
 from tests.support.servers.platforms.dev_server import MortalServer
 from tests.support.servers.serving import Served, posted, served, told
@@ -37,11 +37,11 @@ class Readers:
     def __init__(self, server: Served) -> None:
         self._server = server
         self._thread, self._run = str(uuid.uuid4()), str(uuid.uuid4())
-        self.asked, self.connected, self.watching = (Guest("1.0.0", None) for _ in range(3))
+        self.asked, self.connected, self.watching = (ReaderClient("1.0.0", None) for _ in range(3))
         self._tasks: list[asyncio.Task[None]] = []
 
     @property
-    def all(self) -> list[Guest]:
+    def all(self) -> list[ReaderClient]:
         return [self.asked, self.connected, self.watching]
 
     async def __aenter__(self) -> "Readers":
@@ -62,7 +62,7 @@ class Readers:
         for guest in self.all:
             await guest.sees(HALF)
 
-    async def _reads(self, guest: Guest, method: str, path: str, *said: str) -> None:
+    async def _reads(self, guest: ReaderClient, method: str, path: str, *said: str) -> None:
         given = posted(self._thread, *said, run_id=self._run) if method == "POST" else None
         begun = asyncio.Event()
 

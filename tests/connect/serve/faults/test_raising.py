@@ -15,7 +15,7 @@ from langgraph_agui.connect.serve import Agent, agui_app
 from langgraph_agui.translator import Options
 
 from tests.support.clients.agui_client import AguiClient
-from tests.support.clients.listening import until
+from tests.support.clients.batch_readers import until
 from tests.support.servers.serving import events_of, posted, served
 
 SECRET = "the secret word"

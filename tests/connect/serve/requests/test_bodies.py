@@ -14,7 +14,7 @@ from langgraph_agui.connect.serve import Action, Agent, Limits, agui_app
 from starlette.requests import Request
 
 from fixtures.gated import GATED
-from tests.support.clients.listening import until
+from tests.support.clients.batch_readers import until
 from tests.support.servers.serving import WITHIN, Served, posted, served
 
 KB = 1_000

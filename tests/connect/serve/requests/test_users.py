@@ -23,10 +23,10 @@ from langgraph_agui.connect.serve import Action, Agent, Limits, agui_app
 from langgraph_agui.connect.testing import Pause
 
 from fixtures.gated import GATED
-from tests.support.clients.listening import until as until_true
+from tests.support.clients.batch_readers import until as until_true
 from tests.support.servers.gates import Gates
 from tests.support.servers.serving import WITHIN, events_of, kinds_of, posted, served, told, until
-from tests.support.streams.paced import HELLO, Graph, on, quick, speaking
+from tests.support.streams.pausing_graphs import HELLO, Graph, on, quick, speaking
 
 Saver = BaseCheckpointSaver[Any] | None
 

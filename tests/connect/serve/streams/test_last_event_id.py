@@ -17,7 +17,7 @@ from langgraph_agui.connect.testing import Pause
 from langgraph_agui.translator import ClientView
 
 from tests.support.servers.serving import WITHIN, data_of, posted, served
-from tests.support.streams.paced import Graph, speaking
+from tests.support.streams.pausing_graphs import Graph, speaking
 
 Frame = tuple[str | None, dict[str, Any]]
 """The id of a frame (None: it has none) and its event."""

@@ -20,7 +20,7 @@ from starlette.applications import Starlette
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from fixtures.gated import GATED
-from tests.support.clients.listening import until as comes_to
+from tests.support.clients.batch_readers import until as comes_to
 from tests.support.clients.locally import live_run
 from tests.support.servers.gates import Gates
 from tests.support.servers.serving import WITHIN, Served, events_of, kinds_of, posted, served, told, until

@@ -17,7 +17,7 @@ from langgraph_sdk.client import LangGraphClient
 
 from tests.support.clients.agui_client import VERSIONS, AguiClient, protocol
 from tests.support.clients.chatting import Chat
-from tests.support.clients.guests import Guest
+from tests.support.clients.reader_clients import ReaderClient
 from tests.support.servers.gates import Gates, gates
 from tests.support.servers.platforms.backend import Backend
 
@@ -75,7 +75,7 @@ class Room:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
 
-class Asker(Guest):
+class Asker(ReaderClient):
     """A client that asked for a run, and is told it."""
 
     def __init__(self, told: Any, given: RunAgentInput) -> None:

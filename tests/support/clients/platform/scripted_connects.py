@@ -11,7 +11,7 @@ from langgraph_agui.connect import RetryPolicy, connect
 from langgraph_agui.translator import ClientView, Options
 
 from tests.support.clients.agui_client import AguiClient, protocol
-from tests.support.clients.guests import Guest, assert_holds, played
+from tests.support.clients.reader_clients import ReaderClient, assert_holds, played
 from tests.support.servers.platforms.fault_server import FaultServer, faulty
 from tests.support.servers.platforms.scripted_platform import ScriptedPlatform
 from tests.support.streams.translator_runs import left_open
@@ -34,10 +34,10 @@ class Desk:
 
     async def told(
         self, platform: ScriptedPlatform, version: str = "1.0.0", retry: RetryPolicy = AT_ONCE, **how: Any
-    ) -> Guest:
+    ) -> ReaderClient:
         """Connects to the platform's thread, and reads to the end."""
         self.open(platform)
-        guest = Guest(version, None)
+        guest = ReaderClient(version, None)
         options = Options(protocol_version=protocol(version))
         told = connect(self.client, platform.thread_id, **{"options": options, "retry": retry, **how})
         async with aclosing(told):
@@ -63,7 +63,7 @@ def shrunk(events: Sequence[dict[str, Any]]) -> list[str]:
     return found
 
 
-def assert_whole(agui_client: AguiClient, guest: Guest, platform: ScriptedPlatform) -> None:
+def assert_whole(agui_client: AguiClient, guest: ReaderClient, platform: ScriptedPlatform) -> None:
     """It is as if nothing had gone wrong: one run, told well, ending with what the thread holds; nothing was shown cut,
     nothing was taken back."""
     assert (guest.kinds.count("RUN_STARTED"), guest.kinds[0], guest.end) == (1, "RUN_STARTED", "success")
@@ -73,7 +73,7 @@ def assert_whole(agui_client: AguiClient, guest: Guest, platform: ScriptedPlatfo
     assert_holds(agui_client, guest, platform.values)
 
 
-def assert_refused(agui_client: AguiClient, guest: Guest, code: str) -> None:
+def assert_refused(agui_client: AguiClient, guest: ReaderClient, code: str) -> None:
     """The stream ended in this error, after what was open was closed, and the real client takes it as that."""
     assert (guest.kinds[-1], guest.end) == ("RUN_ERROR", code)
     assert guest.kinds.count("RUN_ERROR") == 1

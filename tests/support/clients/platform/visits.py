@@ -15,8 +15,8 @@ from langgraph_agui.translator.options import UnsavedMode
 
 from fixtures.gated import ARGS, CALL_ID, FIRST, INSIDE, LEFT, RIGHT, SECOND
 from tests.support.clients.agui_client import VERSIONS, protocol
-from tests.support.clients.guests import Guest, Guests, values_of
 from tests.support.clients.platform.runs import started
+from tests.support.clients.reader_clients import ReaderClient, ReaderClients, values_of
 from tests.support.servers.gates import gates
 from tests.support.servers.platforms.backend import Backend
 
@@ -44,14 +44,14 @@ class Visit:
 
     graph: str
     run_id: str
-    watcher: Guest
-    came: dict[str, list[Guest]] = field(default_factory=dict)
+    watcher: ReaderClient
+    came: dict[str, list[ReaderClient]] = field(default_factory=dict)
     """Who came at each stop: a client of each version."""
     values: Any = None
     """What the thread holds in the end."""
 
     @property
-    def guests(self) -> list[Guest]:
+    def guests(self) -> list[ReaderClient]:
         """All who came."""
         return [self.watcher, *(guest for guests in self.came.values() for guest in guests)]
 
@@ -68,11 +68,11 @@ async def visited(
     """A run of this graph, with guests at each stop. `how`: what `runs.create` takes. `partial`: the run goes on when
     they were shown what it has said so far; otherwise when they were told something. `unsaved`: the guests' option."""
     stops = STOPS[graph] if stops is None else stops
-    async with gates() as gate, server.client() as client, Guests(client) as guests:
+    async with gates() as gate, server.client() as client, ReaderClients(client) as guests:
         gate.hold(*(point for stop in stops for point in stop))
         run = await started(client, graph, gate, **how)
 
-        def connected(version: str) -> Guest:
+        def connected(version: str) -> ReaderClient:
             options = Options(protocol_version=protocol(version), unsaved=unsaved)
             return guests.connect(run.thread_id, version, options=options)
 

@@ -19,7 +19,7 @@ from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph_agui.translator import ClientView
 from redis.asyncio import Redis
 
-from tests.support.clients.guests import Guest
+from tests.support.clients.reader_clients import ReaderClient
 from tests.support.servers.databases.redis_server import RedisServer
 from tests.support.servers.gates import Gates
 from tests.support.servers.processes.clock import clock
@@ -35,7 +35,7 @@ LONG = 600.0
 """One that is over in no test, however slow the machine."""
 
 
-class HttpGuest(Guest):
+class HttpReaderClient(ReaderClient):
     """A client over HTTP. `status`: that of the answer, 0 before it came. `is_torn`: the connection broke."""
 
     def __init__(self, view: ClientView | None) -> None:
@@ -126,28 +126,32 @@ class Process:
         """The end of what it has logged."""
         return self._server.log
 
-    def run(self, agent: str, thread_id: str, *said: str, run_id: str = "run-1", **more: Any) -> HttpGuest:
+    def run(self, agent: str, thread_id: str, *said: str, run_id: str = "run-1", **more: Any) -> HttpReaderClient:
         """A client that starts a run, and reads it."""
         given = posted(thread_id, *said, run_id=run_id, **more)
         view = ClientView(given["messages"], {})
-        return self._reads(HttpGuest(view), "POST", f"/{agent}", given)
+        return self._reads(HttpReaderClient(view), "POST", f"/{agent}", given)
 
-    def connect(self, agent: str, thread_id: str, view: ClientView | None = None, *, paused: bool = False) -> HttpGuest:
+    def connect(
+        self, agent: str, thread_id: str, view: ClientView | None = None, *, paused: bool = False
+    ) -> HttpReaderClient:
         """A client that connects, with nothing in its hands or with a view. `paused`: it does not read yet."""
         known = {} if view is None else {"messages": view.messages, "state": view.state}
         given = {**posted(thread_id), **known}
-        guest = HttpGuest(None if view is None else view.copy())
+        guest = HttpReaderClient(None if view is None else view.copy())
         return self._reads(guest, "POST", f"/{agent}/connect", given, paused=paused)
 
-    def watch(self, agent: str, thread_id: str) -> HttpGuest:
+    def watch(self, agent: str, thread_id: str) -> HttpReaderClient:
         """A client that watches a thread."""
-        return self._reads(HttpGuest(None), "GET", f"/watch/{thread_id}?agent={agent}", None)
+        return self._reads(HttpReaderClient(None), "GET", f"/watch/{thread_id}?agent={agent}", None)
 
     async def stop(self, agent: str, thread_id: str) -> Any:
         """What the request to stop a thread's run is answered with."""
         return (await self.client.post(f"/{agent}/stop", json={"threadId": thread_id})).json()
 
-    def _reads(self, guest: HttpGuest, method: str, path: str, given: Any, *, paused: bool = False) -> HttpGuest:
+    def _reads(
+        self, guest: HttpReaderClient, method: str, path: str, given: Any, *, paused: bool = False
+    ) -> HttpReaderClient:
         guest.begin(self._clients, guest.read(self.client, method, path, given), paused=paused)
         return guest
 

@@ -13,7 +13,7 @@ from redis.asyncio import Redis
 from tests.support.redis_processes import SLOW, process
 from tests.support.servers.databases.redis_server import RedisServer
 from tests.support.servers.serving import posted
-from tests.support.streams.paced import quick
+from tests.support.streams.pausing_graphs import quick
 
 pytestmark = pytest.mark.services
 

@@ -9,7 +9,7 @@ from langgraph_agui.connect.local.store.records import MORE, SNAPSHOT, Entry
 from langgraph_agui.connect.local.store.redis.keys import entry_of, news_of
 from langgraph_agui.translator import ClientView, Options, encode
 
-from tests.support.clients.listening import held
+from tests.support.clients.batch_readers import held
 from tests.support.streams.translated import SOURCES, translated
 from tests.support.streams.translator_runs import Event
 from tests.support.sweeps import CHOSEN, Choice, in_turn

@@ -20,8 +20,8 @@ from langgraph_agui.connect.testing import Pause
 from langgraph_agui.translator import Cancelled, Finished
 
 from tests.support.clients.agui_client import VERSIONS
-from tests.support.clients.guests import ending
-from tests.support.clients.listening import held, until
+from tests.support.clients.batch_readers import held, until
+from tests.support.clients.reader_clients import ending
 from tests.support.clients.watching import Watcher
 from tests.support.redis_processes import (
     SLOW,
@@ -37,7 +37,7 @@ from tests.support.redis_processes import (
 )
 from tests.support.servers.databases.redis_server import RedisServer
 from tests.support.servers.serving import posted
-from tests.support.streams.paced import HELLO, on, quick, speaking
+from tests.support.streams.pausing_graphs import HELLO, on, quick, speaking
 
 pytestmark = pytest.mark.services
 

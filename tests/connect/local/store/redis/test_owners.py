@@ -21,12 +21,12 @@ from langgraph_agui.connect.testing import Pause
 from redis import Redis as SyncRedis
 
 from tests.support.clients.agui_client import VERSIONS
-from tests.support.clients.listening import turns, until
+from tests.support.clients.batch_readers import turns, until
 from tests.support.clients.watching import Watcher
 from tests.support.redis_processes import THREAD, WORDS, Process, awaited, is_idle, process, texts_in
 from tests.support.servers.databases.redis_server import RedisServer
 from tests.support.servers.serving import posted
-from tests.support.streams.paced import on, quick, speaking
+from tests.support.streams.pausing_graphs import on, quick, speaking
 
 pytestmark = pytest.mark.services
 

@@ -16,10 +16,10 @@ from langgraph_agui.connect.local.store.followed_run import FollowedRun
 from langgraph_agui.connect.local.store.redis import reader
 from langgraph_agui.connect.testing import Pause
 
-from tests.support.clients.listening import Listener, held, turns, until
+from tests.support.clients.batch_readers import BatchReader, held, turns, until
 from tests.support.redis_processes import SLOW, THREAD, WORDS, Process, Reading, awaited, is_counted, process, steps
 from tests.support.servers.databases.redis_server import RedisServer
-from tests.support.streams.paced import HELLO, on, speaking
+from tests.support.streams.pausing_graphs import HELLO, on, speaking
 
 pytestmark = pytest.mark.services
 
@@ -54,7 +54,7 @@ async def test_a_reader_elsewhere_gets_no_event_before_it_counts(one: Process, o
     await point.reached.wait()
     assert isinstance(followed, FollowedRun)
     await redis.client_pause(600_000, all=False)  # nothing is written to Redis
-    listener = Listener()
+    listener = BatchReader()
     async with aclosing(followed.attach(listener.reader)) as batches:
         first = asyncio.create_task(anext(batches))
         await until(followed._has_view.is_set)
@@ -88,7 +88,7 @@ async def test_a_reader_elsewhere_that_does_not_read_holds_up_nobody_and_is_brou
     graph = StateGraph(MessagesState).add_node("emit", emit).add_edge(START, "emit").compile(InMemorySaver())
     run = await one.start(graph)
     followed = await other.active()
-    here, reads, deaf = await one.reads(run), await other.reads(followed), Listener()
+    here, reads, deaf = await one.reads(run), await other.reads(followed), BatchReader()
     async with aclosing(followed.attach(deaf.reader)) as batches:
         deaf.take(await anext(batches))
         for turn, point in enumerate(points, 1):

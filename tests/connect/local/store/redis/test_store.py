@@ -26,11 +26,11 @@ from langgraph_agui.connect.local.store.run_database import Append, Appended
 from langgraph_agui.connect.testing import Pause
 from redis.asyncio import Redis
 
-from tests.support.clients.listening import until
+from tests.support.clients.batch_readers import until
 from tests.support.redis_processes import LEASE, THREAD, WORDS, Process, Reading, awaited, is_idle, steps
 from tests.support.servers.databases.redis_server import RedisServer
 from tests.support.servers.processes.server_process import free_port
-from tests.support.streams.paced import HELLO, on, quick, speaking
+from tests.support.streams.pausing_graphs import HELLO, on, quick, speaking
 
 pytestmark = pytest.mark.services
 

@@ -43,7 +43,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_agui.connect import Runs, SqliteRunStore
 from langgraph_agui.connect.testing import Pause
 
-from tests.support.streams.paced import HELLO, on, speaking
+from tests.support.streams.pausing_graphs import HELLO, on, speaking
 
 async def use():
     point, runs = Pause(), Runs(SqliteRunStore({path!r}, lease=600.0))

@@ -1,6 +1,6 @@
 """Readers of batches, as `connect` has them: what they were told, and what they hold then.
 
-Here: `Listener`, and turns of the event loop. Never here: anything of ours that is tested.
+Here: `BatchReader`, and turns of the event loop. Never here: anything of ours that is tested.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ Event = dict[str, Any]
 Batches = AsyncIterator[list[EncodedEvent]]
 
 
-class Listener:
+class BatchReader:
     """One reader with nothing in its hands: the events it was told, and its view of them."""
 
     def __init__(self, view: ClientView | None = None, version: str | None = "1.0") -> None:
@@ -38,13 +38,13 @@ class Listener:
     def kinds(self) -> list[str]:
         return [event["type"] for event in self.events]
 
-    async def hear(self, batches: Batches) -> "Listener":
+    async def hear(self, batches: Batches) -> "BatchReader":
         """Reads to the end."""
         async for batch in batches:
             self.take(batch)
         return self
 
-    async def hear_text(self, batches: Batches, text: str) -> "Listener":
+    async def hear_text(self, batches: Batches, text: str) -> "BatchReader":
         """Reads until the last message's text is this, in however many batches it comes."""
         while not self.view.messages or self.view.messages[-1].get("content") != text:
             self.take(await anext(batches))

@@ -1,7 +1,7 @@
 """Clients that connect to a thread of a server: what each is told, what it holds meanwhile, and what it ends with.
 
-Here: `Guests`, the comparison of an end with a thread's state, and what must hold after every event. Never here: runs,
-and how their pace is set (`gates`).
+Here: `ReaderClients`, the comparison of an end with a thread's state, and what must hold after every event. Never here:
+runs, and how their pace is set (`gates`).
 """
 
 import asyncio
@@ -32,11 +32,11 @@ _SAY = ("TEXT_MESSAGE_CONTENT", "TOOL_CALL_ARGS", "MESSAGES_SNAPSHOT")
 _WITHIN = 30.0
 
 
-class GuestError(AssertionError):
+class ReaderClientError(AssertionError):
     """A guest was not told in time what it waits for; says what it was told."""
 
 
-class Guest:
+class ReaderClient:
     """One client of this version, connected with nothing in its hands or with a view."""
 
     def __init__(self, version: str, view: ClientView | None) -> None:
@@ -109,24 +109,24 @@ class Guest:
             async with asyncio.timeout(_WITHIN):
                 while not condition():
                     if self._is_over:
-                        raise GuestError(f"the stream ended without {what!r}: {self.events}")
+                        raise ReaderClientError(f"the stream ended without {what!r}: {self.events}")
                     await self._changed.wait()
         except TimeoutError:
-            raise GuestError(f"{what!r} did not come: {self.events}") from None
+            raise ReaderClientError(f"{what!r} did not come: {self.events}") from None
 
     def _tell(self) -> None:
         self._changed.set()
         self._changed = asyncio.Event()
 
 
-class Guests:
+class ReaderClients:
     """Whoever connects within the block; at its end those who still read are sent home."""
 
     def __init__(self, source: Any) -> None:
         self._source = source
         self._tasks: list[asyncio.Task[None]] = []
 
-    async def __aenter__(self) -> "Guests":
+    async def __aenter__(self) -> "ReaderClients":
         return self
 
     async def __aexit__(
@@ -138,23 +138,25 @@ class Guests:
             if isinstance(said, Exception) and error is None:
                 raise said
 
-    def connect(self, thread_id: str, version: str = "1.0.0", view: ClientView | None = None, **how: Any) -> Guest:
+    def connect(
+        self, thread_id: str, version: str = "1.0.0", view: ClientView | None = None, **how: Any
+    ) -> ReaderClient:
         """A client that connects now. Options that are not given show every channel."""
-        guest = Guest(version, view)
+        guest = ReaderClient(version, view)
         how = {"options": Options(protocol_version=protocol(version)), **how}
         told = connect(self._source, thread_id, view=view, **how)
         self._tasks.append(asyncio.create_task(_heard(guest, told)))
         return guest
 
-    def watch(self, thread_id: str, version: str = "1.0.0") -> Guest:
+    def watch(self, thread_id: str, version: str = "1.0.0") -> ReaderClient:
         """A client that watches from now on."""
-        guest = Guest(version, None)
+        guest = ReaderClient(version, None)
         told = watch(self._source, thread_id, options=Options(protocol_version=protocol(version)))
         self._tasks.append(asyncio.create_task(_heard(guest, told)))
         return guest
 
 
-async def _heard(guest: Guest, told: Any) -> None:
+async def _heard(guest: ReaderClient, told: Any) -> None:
     async with contextlib.aclosing(told):
         await guest.hear(told)
 
@@ -176,7 +178,7 @@ def ending(event: Mapping[str, Any]) -> str:
     return str(event.get("outcome", {}).get("type")) if event["type"] == "RUN_FINISHED" else f"no end: {event['type']}"
 
 
-def played(agui_client: AguiClient, guest: Guest) -> Answer:
+def played(agui_client: AguiClient, guest: ReaderClient) -> Answer:
     """What the real client of its version says and holds, given the same."""
     held = guest.came_with
     return agui_client.play(
@@ -201,7 +203,7 @@ def values_of(state: Mapping[str, Any]) -> Any:
     return {**values, "messages": [*values.get("messages", ()), *own]}
 
 
-def assert_holds(agui_client: AguiClient, guest: Guest, values: Any) -> None:
+def assert_holds(agui_client: AguiClient, guest: ReaderClient, values: Any) -> None:
     """The real client took every event without a word, and ends with what the thread holds; after a run that broke off,
     with what it said last besides."""
     options = Options(protocol_version=protocol(guest.version))
