@@ -144,6 +144,20 @@ async def test_a_claim_is_refused_for_a_thread_that_has_had_another_run(one: Pro
     await other.claims(revision=(await other.database.lease_of(THREAD)).fence)
 
 
+async def test_a_claim_with_a_contact_that_is_over_is_refused(one: Process, other: Process) -> None:
+    """Rule 2 of `run_database.py`. Only data of this process are always there."""
+    contact = await one.database.keep_contact(is_first=True)
+    if isinstance(one.database, MemoryRunDatabase):
+        assert contact is None
+        return
+    assert contact is not None
+    assert await one.database.keep_contact(is_first=False) == contact  # there was no pause
+    claim = Claim("first", "chat", "one", {})
+    assert isinstance(await one.database.claim(THREAD, "token", claim, contact + b"0"), float)
+    assert (await other.database.lease_of(THREAD)).state == "free"
+    assert isinstance(await one.database.claim(THREAD, "token", claim, contact), Claimed)
+
+
 @pytest.mark.parametrize("ending", [Finished(), Cancelled(), Failed({"error": "LookupError", "message": "nothing"})])
 async def test_how_the_last_run_ended_is_kept_until_the_next_has_ended(
     one: Process, other: Process, ending: Any
