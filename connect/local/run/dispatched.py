@@ -96,9 +96,9 @@ def with_handler(config: RunnableConfig, emit: Callable[[Any], bool], label: str
 
 def parts_of(part: Any) -> Iterable[Any]:
     """A part of a run's stream, or parts of LangGraph's own modes in place of a dispatched event."""
-    if type(part[2]) is not _Dispatched:
+    if type(part) is not tuple or type(part[-1]) is not _Dispatched:  # a recording has parts of other shapes
         return (part,)
-    return [(part[0], mode, data) for mode, data in _read(part[2])]
+    return [(part[0], mode, data) for mode, data in _read(part[-1])]
 
 
 def _read(event: _Dispatched) -> Iterator[tuple[str, Any]]:

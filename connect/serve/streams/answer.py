@@ -58,7 +58,7 @@ class Answer(Response):
             await response(scope, receive, send)
         except TimeoutError:
             label = request_label(self._request)
-            _log.warning("A reader did not take its answer within %g seconds (%s).", self._send_timeout, label)
+            _log.warning("A reader did not read its answer within %g seconds (%s).", self._send_timeout, label)
             await connection.dropped()
         except StreamInterrupted:
             await connection.dropped()

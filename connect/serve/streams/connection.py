@@ -45,7 +45,7 @@ class Connection:
         return 0 if self._transport is None else self._transport.get_write_buffer_size()
 
     def drop(self) -> None:
-        """Drops it, with what its reader did not take."""
+        """Drops it, with everything that its reader did not read."""
         if self._transport is not None:
             self._transport.abort()
 

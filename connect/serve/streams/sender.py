@@ -19,7 +19,7 @@ from .connection import PIECE, Connection
 
 
 class NotReadError(Exception):
-    """The reader did not take within `seconds` what it was sent."""
+    """The reader did not read what it was sent within `seconds`."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(f"nothing was taken within {seconds:g} seconds")

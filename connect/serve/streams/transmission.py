@@ -164,7 +164,7 @@ class _Transmission:
         except StreamInterrupted as ended:
             if isinstance(sink.failure, NotReadError):
                 _log.warning(
-                    "A reader did not take what it was sent within %g seconds, and its stream is ended (%s).",
+                    "A reader did not read what it was sent within %g seconds, and its stream is ended (%s).",
                     sink.failure.seconds,
                     self._label(),
                 )

@@ -12,7 +12,7 @@ from tests.support.servers.serving import WITHIN, app_process, posted
 
 EACH = 8
 LOOK_EVERY = 0.05
-LINE = "did not take"
+LINE = "did not read"
 
 
 @pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
