@@ -19,7 +19,7 @@ AfterRun = Callable[[RunSummary], Awaitable[None] | None]
 _log = logging.getLogger(__name__)
 
 
-class RunEnd:
+class EndHook:
     """Calls the hook of one `Runs`. `hook`: None calls nothing."""
 
     def __init__(self, hook: AfterRun | None) -> None:

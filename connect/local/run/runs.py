@@ -46,7 +46,7 @@ from .dispatched import with_handler
 from .partial_messages import save_partial_messages
 from .queued_inputs import QueuedInputs
 from .run import Run
-from .run_end import AfterRun, RunEnd
+from .run_end import AfterRun, EndHook
 from .run_setup import FormerOfFunction, FormerOfMethod, RunSetup, warn_of_former
 from .structured_output import with_marker
 
@@ -83,7 +83,7 @@ class Runs:
         """Which runs are active on which threads."""
         self._owns_store = store is None
         self._close_wait = close_wait
-        self._run_end = RunEnd(after_run)
+        self._run_end = EndHook(after_run)
         self._is_closed = False
         self._live: dict[ThreadKey, Run] = {}
         self._feeds = Feeds()

@@ -1,4 +1,4 @@
-"""Who runs on a thread, and what happens on it: the interface `RunStore`, and its implementations.
+"""Which run has a thread, and what happens on the thread: the interface `RunStore`, and its implementations.
 
 A run stays in the process that claimed its thread, its owner. Where several processes share a run database, the owner
 publishes what the run emits to the others:
@@ -6,15 +6,15 @@ publishes what the run emits to the others:
     owner     Run --events--> Publisher --append--> the run's log, in the run database
     elsewhere FollowedRun <--entries-- the log --events--> readers
 
-- `run_store`: the interface. `database_store`: the store over a run database. `memory_store`: that of one process.
-- `run_database`: the interface of a run database, and `records`, what it keeps. `memory_database`, `sqlite`
+- `run_store`: the interface. `database_store`: the store over a run database. `memory_store`: the store of one process.
+- `run_database`: the interface of a run database. `records`: the values that it keeps. `memory_database`, `sqlite`
   and `redis` implement it.
 - `publisher`: the owner's side of a run, with its lease. `followed_run`: the side of all other processes.
-- `appends`: what the publishers of a process append at the same moment, as one command.
+- `appends`: sends the entries that the publishers of a process append at the same moment as one command.
 - `logs`: the one task of a process that reads the logs of all runs that it follows.
-- `contact`: since when this process has been in contact with the database, so that it may count a run as lost.
+- `contact`: keeps this process in contact with the database, without which it may not count a run as lost.
 - `renewals`: a thread that renews the leases of this process, even while its event loop is blocked.
-- `turns`: inputs, one after the other. `starts`: the runs that start elsewhere.
-- `feed`: what happens on a thread, for one reader. `poller`: reads threads that others write to.
-- `background`: the tasks of a store.
+- `turns`: lets the inputs of a thread have their turns, one at a time. `starts`: the runs that start elsewhere.
+- `feed`: what happens on a thread, for one reader. `poller`: reads threads that other programs write to.
+- `background`: the background tasks of a store.
 """

@@ -1,4 +1,4 @@
-"""A run as any server process sees it: `ActiveRun`; the key of its thread, how the last one ended. Values, no I/O."""
+"""A run as any server process sees it, `ActiveRun`; the key of a thread, and how its last run ended. No I/O."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ CANCEL_WAIT: Final = 10.0
 """Seconds for which `ActiveRun.cancel` waits until the graph has stopped."""
 
 RunStatus = Literal["running", "stopping", "finished", "interrupted", "failed", "cancelled"]
-"""`running`; `stopping`, when it has ended and its thread is not free yet; or how it ended."""
+"""`running`; `stopping` after the run has ended and until its thread is free; or how the run ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadKey:
     """A thread as a store knows it.
 
-    - `namespace`: where its checkpoints are; threads of one checkpointer have the same, whichever agent uses them.
-    - `thread_id`: its id there.
-    - `cipher`: what encrypts the thread outside of this process; None if its checkpoints are not encrypted either. It
-      does not identify the thread.
+    - `namespace`: where its checkpoints are. It is the same for all threads of a checkpointer, whichever agent uses
+      them.
+    - `thread_id`: the id of the thread in this namespace.
+    - `cipher`: encrypts what leaves this process of the thread; None if its checkpoints are not encrypted either. It is
+      not part of the identity of the thread.
     """
 
     namespace: str
@@ -37,7 +38,7 @@ class ThreadKey:
 
 
 class ActiveRun(Protocol):
-    """A run of any process, from its claim on; it can be read to its end also after that."""
+    """A run of any process, from its claim on. It can be read even after it has ended."""
 
     @property
     def number(self) -> int:
@@ -45,7 +46,7 @@ class ActiveRun(Protocol):
 
     @property
     def thread_id(self) -> str:
-        """The thread that it runs on."""
+        """The id of its thread."""
 
     @property
     def run_id(self) -> str:
@@ -53,7 +54,7 @@ class ActiveRun(Protocol):
 
     @property
     def metadata(self) -> Metadata:
-        """The metadata of its thread that decide which users may use it; see `access`."""
+        """The metadata of its thread that decide who may use the thread; see `access`."""
 
     @property
     def label(self) -> str:
@@ -65,26 +66,26 @@ class ActiveRun(Protocol):
 
     @property
     def is_lost(self) -> bool:
-        """Whether its readers were given an end because its process was lost. The process may come back: then the run
-        is active again, as another object with the same number."""
+        """Whether its stream has ended in an error because its process was lost. If the process comes back, the run is
+        active again, as another object with the same number."""
 
     @property
     def is_readable(self) -> bool:
-        """Whether its events can be read here; else its checkpoint says where it is."""
+        """Whether this process can read its events. If not, only its checkpoints show its progress."""
 
     def attach(self, reader: Reader) -> AsyncGenerator[Batch, None]:
-        """The events that bring `reader` to where the run is, then the run's own, to its end. Of a reader whose offset
-        is one of this run, what it is missing is emitted as it was, where that is still known."""
+        """Yields the events that bring `reader` up to date, and then the events of the run until its end. If the
+        reader has an offset of this run, it gets the events after that offset unchanged, as long as they are kept."""
 
     async def cancel(self, wait: float = CANCEL_WAIT) -> RunStatus:
-        """Stops the run and waits up to `wait` seconds until its graph has stopped; the status then."""
+        """Stops the run, waits up to `wait` seconds until its graph has stopped, and returns the status."""
 
     async def wait(self) -> RunStatus:
-        """Waits until the thread is free again; how the run ended."""
+        """Waits until the thread is free again, and returns how the run ended."""
 
     async def stream_end(self) -> bool:
-        """Waits until the graph's stream has ended, as long as `cancel` does. Returns whether the thread is free then:
-        synchronous functions may still run."""
+        """Waits until the graph's stream has ended, but not longer than `cancel` does. Returns whether the thread is
+        free: synchronous functions may still be running."""
 
 
 class OwnedRun(ActiveRun, Protocol):
@@ -96,22 +97,26 @@ class OwnedRun(ActiveRun, Protocol):
 
     @property
     def readers(self) -> int:
-        """How many readers it has in this process."""
+        """The number of its readers in this process."""
 
     @property
     def needs_readers(self) -> bool:
         """Whether it is stopped when its last reader has left."""
 
     def published(self, reader: Reader) -> AsyncGenerator[Batch, None]:
-        """As `attach`, for a store that publishes the events to other processes: it does not count as a reader."""
+        """Yields the same as `attach`, but does not count as a reader: for a store that publishes the events."""
 
     def stop(self, ending: Ending) -> None:
-        """Ends the readers' streams with this ending, and cancels the graph; nothing for a run that has ended."""
+        """Ends the readers' streams with this ending, and cancels the graph. Does nothing if the run has ended."""
 
 
 def is_news(run: ActiveRun, shown: ActiveRun | None, since: int = 0) -> bool:
-    """Whether a reader has yet to get this run: one later than `shown`, the last that it got, or `shown` come back.
-    `since`: the number of the last run in the state that the reader began with."""
+    """Returns whether a reader has not received this run yet.
+
+    - `shown`: the last run that the reader received. A later run is new to it, and so is the same run if it was lost
+      and has come back.
+    - `since`: the number of the last run in the state that the reader began with.
+    """
     if shown is None:
         return run.number > since
     return run is not shown and (run.number > shown.number or (shown.is_lost and run.number == shown.number))
@@ -122,12 +127,12 @@ class LastRun:
     """How the last run of a thread ended.
 
     - `run_id`, `started_at`: its id, and when it was started.
-    - `ending`: how it ended, without the objects of an exception.
+    - `ending`: how it ended; an error has values only, not the exception.
     - `is_interrupted`: whether it waits for an answer.
     - `is_at_breakpoint`: whether it stopped at a static breakpoint.
-    - `number`: as `ActiveRun.number`.
-    - `waiting_messages`, `asking_calls`: if it waits for an answer, what the translator's members of these names gave.
-    - `run`: the run itself, where its graph has no checkpointer: its messages are stored nowhere else.
+    - `number`: see `ActiveRun.number`.
+    - `waiting_messages`, `asking_calls`: the values of these members of its translator, if it waits for an answer.
+    - `run`: the run itself, if its graph has no checkpointer: its messages are stored nowhere else.
     """
 
     run_id: str
@@ -143,13 +148,13 @@ class LastRun:
 
 @dataclass(frozen=True, slots=True)
 class ThreadNow:
-    """What a store knows of a thread, all of one moment.
+    """What a store knows of a thread at one moment.
 
-    - `active`: the run that is running or stopping on it.
+    - `active`: the run that is running or stopping on the thread.
     - `last`: how its last run ended, as long as that is kept.
     - `revision`: a number that changes when a run starts, and when it ends.
-    - `has_inputs`: whether an input has the turn, or waits for it; True also where a run of this process is active, and
-      nobody else was asked.
+    - `has_inputs`: whether an input has the turn, or waits for it. Also True if a run of this process is active, since
+      the database is not asked then.
     """
 
     active: ActiveRun | None
@@ -159,5 +164,5 @@ class ThreadNow:
 
     @property
     def readable(self) -> ActiveRun | None:
-        """The active run, or the last one, if its graph has no checkpointer."""
+        """The active run; or the last one, if its graph has no checkpointer."""
         return self.active or (None if self.last is None else self.last.run)

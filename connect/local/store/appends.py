@@ -1,7 +1,7 @@
-"""The entries that the publishers of a process append: `Appends` sends those that are ready together as one command.
+"""`Appends` sends the entries that the publishers of a process append at the same moment as one command.
 
-While a command is on its way, the next entries are gathered. If a command with several entries fails, each is sent by
-itself until one of them succeeds: an entry that the database refuses must not stop the others.
+While a command is on its way, it gathers the next entries. After a command with several entries has failed, it sends
+each entry by itself until one succeeds: an entry that the database refuses must not stop the others.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 from .run_database import Append, Appended, RunDatabase
 
 _MOST: Final = 64
-"""Entries of a command."""
+"""Entries of a command, at most."""
 
 
 class Appends:
@@ -25,7 +25,7 @@ class Appends:
         self._sending: asyncio.Task[None] | None = None
 
     async def append(self, entry: Append) -> Appended:
-        """The answer to an entry. Raises what the database raises."""
+        """Sends an entry, and returns the answer. Raises what the database raises."""
         if self._is_failing:
             (answer,) = await self._database.append([entry])
             self._is_failing = False
@@ -38,14 +38,16 @@ class Appends:
         return await answered
 
     async def aclose(self) -> None:
-        """Ends what was begun here."""
+        """Cancels the command that is on its way."""
         if self._sending is not None:
             self._sending.cancel()
             await asyncio.wait([self._sending])
 
     async def _send(self) -> None:
         while self._waiting:
-            batch = [each for each in self._waiting[:_MOST] if not each[1].done()]  # else its publisher has left
+            batch = [
+                (entry, future) for entry, future in self._waiting[:_MOST] if not future.done()
+            ]  # its publisher waits
             del self._waiting[:_MOST]
             try:
                 answers = await self._database.append([entry for entry, _ in batch]) if batch else ()

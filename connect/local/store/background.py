@@ -1,8 +1,8 @@
-"""The background tasks of a store, which have to run for as long as it is used: `Background`.
+"""`Background`: the background tasks of a store, which have to run for as long as the store is used.
 
-If a task raises, that is logged, and the task begins again after a pause that grows. Until the task says that it works
-again, the store counts as unavailable: a new run would wait for it in vain. A task handles the failures that it
-expects, such as that the database does not answer, itself.
+If a task raises, the exception is logged, and the task begins again after a pause that grows. Until the task reports
+that it works again, the store counts as unavailable, because a new run would wait for the task in vain. Tasks handle
+expected failures themselves, such as a database that does not answer.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from itertools import chain, repeat
 from typing import Final
 
 PAUSES: Final = (0.05, 0.1, 0.2, 0.5, 1.0)
-"""Seconds before each further try of what has to succeed; the last one is that of all others."""
+"""Seconds before the second try of something that has to succeed, before the third, and so on; the last pause is
+repeated."""
 _LONGEST: Final = 5.0
 """Seconds between two tries of a task that keeps raising, at most."""
 
@@ -30,7 +31,7 @@ class Background:
 
     @property
     def is_failing(self) -> bool:
-        """Whether a task has raised, and has not worked since."""
+        """Whether a task has raised an exception, and has not worked since."""
         return bool(self._failing)
 
     def begin(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
@@ -39,7 +40,7 @@ class Background:
             self._tasks[name] = asyncio.get_running_loop().create_task(self._keep(name, work), name=name)
 
     def works(self, name: str) -> None:
-        """Notes that a task does its work; called by the task itself."""
+        """Notes that a task works. The task itself calls this."""
         if name in self._failing:
             self._failing.discard(name)
             _log.warning("The task %r works again.", name)

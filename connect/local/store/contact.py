@@ -1,7 +1,7 @@
-"""Since when this process has been in contact with the run database, without a pause: kept there, by `Contact`.
+"""`Contact` keeps this process in contact with the run database, which notes since when it has been without a pause.
 
-After a pause, owners may not have renewed their leases yet. So the process counts no run as lost, and claims no thread
-of one, until it has been in contact for half a lease again (`run_database`).
+After a pause, owners may not have renewed their leases yet. So this process does not count a run as lost, and does not
+claim its thread, until it has been in contact for half a lease again (rule 2 of `run_database`).
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from .run_database import RunDatabase
 
 _TASK: Final = "contact with the run database"
 _BEATS: Final = 12
-"""In a lease."""
+"""Calls of `keep_contact` in a lease, at least."""
 _LONGEST: Final = 1.0
-"""Seconds between two beats at most."""
+"""Seconds between two calls, at most."""
 
 
 class Contact:
-    """The contact of a process; `begin` it before anything is asked that depends on it."""
+    """The contact of a process. `begin` must be called before any question whose answer depends on the contact."""
 
     def __init__(self, database: RunDatabase, background: Background) -> None:
         self.now: bytes | None = b""
-        """As the database had it last."""
+        """The contact that the database returned last."""
         self._database = database
         self._background = background
         self._has_begun = False
 
     async def begin(self) -> None:
-        """Makes contact, once. Raises `StoreUnavailableError`."""
+        """Makes contact, once, and keeps it from then on. Raises `StoreUnavailableError`."""
         if not self._has_begun:
             await self.keep(is_first=True)
             self._has_begun = True

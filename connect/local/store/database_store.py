@@ -1,13 +1,13 @@
-"""A run store over a run database: `DatabaseRunStore`. It knows the runs of this process, and asks the database for
-others.
+"""`DatabaseRunStore`: a run store over a run database. It knows the runs of this process, and asks the database about
+all others.
 
 Rules, in addition to those of every `RunStore`:
 
-1. Questions about runs of this process are answered without the database. So these runs take new readers even while it
-   does not answer.
+1. Questions about runs of this process are answered without the database. So these runs accept new readers even while
+   the database does not answer.
 2. While the database does not answer, questions about other processes raise `StoreUnavailableError`.
-3. A run is claimed for a lease, and its publisher renews it. A claim whose answer was lost may leave a lease: then the
-   thread is busy until the run counts as lost. After an outage of a third of a lease it leaves none.
+3. A run is claimed for one lease, which its publisher renews. A claim whose answer is lost may leave a lease behind:
+   then the thread is busy until that run counts as lost. After an outage of a third of a lease, no lease is left.
 4. While it is in doubt whether a run is lost (`run_database`), questions and claims for its thread wait.
 """
 
@@ -44,16 +44,16 @@ from .starts import Starts
 from .turns import DatabaseTurn, TurnNews
 
 _MOST_DOUBT: Final = 2
-"""For how many leases it can be in doubt whether a run is lost. It is half a lease after an outage; this is well
-above."""
+"""The longest time, in leases, for which a lease is waited for while it is in doubt. After an outage it is in doubt for
+half a lease."""
 _LOOKS: Final = 20
-"""Looks in a lease at a thread that is in doubt."""
+"""How often in a lease a thread that is in doubt is looked up."""
 _TO_PUBLISH: Final = 5.0
 """Seconds for which `aclose` waits until the ends of runs are published."""
 
 
 class Holder(Protocol):
-    """A run of this process that holds its thread: until its end is known everywhere, also after that."""
+    """A run of this process, from its claim until the database knows that it has ended, or longer."""
 
     run: OwnedRun
     number: int
@@ -66,7 +66,7 @@ class Holder(Protocol):
         """How the thread's last run ended: the previous run, until this one is over."""
 
     def wake(self) -> None:
-        """Asks whether the run is to stop."""
+        """Asks the database whether the run is to stop."""
 
     def confirmation(self) -> Awaitable[None] | None:
         """See `RunStore.confirmation`."""
@@ -78,12 +78,12 @@ class Holder(Protocol):
         """See `RunStore.release`."""
 
     async def wait_for_end(self, seconds: float) -> None:
-        """Waits until the database knows that the run is over, so many seconds at most."""
+        """Waits until the database knows that the run is over, for this many seconds at most."""
 
 
 class DatabaseRunStore(ABC):
-    """The runs of all processes that share a run database. `namespace`: that of threads with checkpoints. The other
-    arguments are as for `RedisRunStore`, and are of no use where no other process shares the database."""
+    """The runs of all processes that share a run database. `namespace`: the namespace of threads with checkpoints. For
+    the other arguments see `RedisRunStore`; they have no effect if no other process shares the database."""
 
     is_shared: bool = True
     """Whether other processes read and stop the runs of this one."""
@@ -98,11 +98,12 @@ class DatabaseRunStore(ABC):
 
     @abstractmethod
     def _connect(self, process: str, background: Background, wake: Wake) -> RunDatabase:
-        """The run database, for a process with this id. `background`: its tasks. `wake`: see `Wake`."""
+        """Returns the run database for a process with this id. `background`: the tasks of the store. `wake`: see
+        `Wake`."""
 
     def _begin(self) -> None:
-        """Begins as a new process that is not connected yet: when the store is made, after it was closed, and in a
-        forked process."""
+        """Resets the store to that of a new process that is not connected yet: when it is made, after it was closed,
+        and in a forked process."""
         self._owner = uuid4().hex
         self._background = Background()
         self._database = self._connect(self._owner, self._background, self._wake)
@@ -112,14 +113,14 @@ class DatabaseRunStore(ABC):
         self._starts = Starts(self._database, self._run_elsewhere, self._active_elsewhere)
         self._renewals = Renewals(self._database.other_loop, self._database.lease, self._blocked)
         self._owned: dict[ThreadKey, Holder] = {}
-        """The threads' last runs in this process, until the end of each is known everywhere."""
+        """The last run of each thread in this process, until the database knows its end."""
         self._publishers: set[Publisher] = set()
-        """All publishers: one may publish its end after the next run of its thread has begun."""
+        """All publishers. One may publish the end of its run after the next run of the thread has begun."""
         self._followed: WeakValueDictionary[tuple[ThreadKey, int], FollowedRun] = WeakValueDictionary()
 
     def key(self, graph: Pregel[Any, Any, Any, Any], agent: str | None, thread_id: str) -> ThreadKey:
-        """The key of a graph's thread. Without a checkpointer the thread is this agent's alone. Raises `ValueError`
-        for an agent without a name."""
+        """Returns the key of a thread of a graph. Without a checkpointer, no other agent has the thread. Raises
+        `ValueError` if the agent has no name."""
         if agent is None:
             raise ValueError(
                 f"{type(self).__name__}: expected the name of an agent (Local(graph, agent=...)), got none"
@@ -129,12 +130,12 @@ class DatabaseRunStore(ABC):
         return ThreadKey(f"{self._namespace}:{quoted(agent)}", thread_id)
 
     async def claim(self, thread: ThreadKey, run: OwnedRun, revision: int | None = None) -> int:
-        """See `RunStore.claim`. Raises `StoreUnavailableError` where the database does not answer."""
+        """See `RunStore.claim`. Raises `StoreUnavailableError` if the database does not answer."""
         self._database.start()
         if self._background.is_failing:
             raise StoreUnavailableError
         if (before := self._owned.get(thread)) is not None and before.is_free:
-            await before.wait_for_end(self._timeout)  # the database may not know it yet
+            await before.wait_for_end(self._timeout)  # the database may not know yet that the run has ended
         await self._contact.begin()
         agent = run.agent if isinstance(run.agent, str) else type(run.agent).__name__
         claim = Claim(run.run_id, agent, self._owner, run.metadata, run.needs_readers)
@@ -164,12 +165,12 @@ class DatabaseRunStore(ABC):
                     return self._begin_run(Own(thread, claimed.fence, token, claim), run, sent, claimed.last)
 
     async def revision(self, thread: ThreadKey) -> int:
-        """See `RunStore.revision`. Raises `StoreUnavailableError` where the database does not answer."""
+        """See `RunStore.revision`. Raises `StoreUnavailableError` if the database does not answer."""
         return (await self._database.lease_of(thread)).fence
 
     def _begin_run(self, own: Own, run: OwnedRun, sent: float, last: RunEnd | None) -> int:
-        """Holds the thread of a run that was claimed. `sent`: when its claim was sent. `last`: how the run before it
-        ended."""
+        """Makes the holder of a run whose claim was granted, and returns the fence. `sent`: when the claim was sent.
+        `last`: how the run before it ended."""
 
         def forget() -> None:
             if self._owned.get(own.thread) is holder:
@@ -180,7 +181,7 @@ class DatabaseRunStore(ABC):
         return own.fence
 
     def _hold(self, own: Own, run: OwnedRun, sent: float, last: RunEnd | None, at_end: Callable[[], None]) -> Holder:
-        """What holds the thread of a run, and publishes the run. `at_end`: called when it is done."""
+        """Returns the holder of a run, which publishes the run. `at_end`: called when it is done."""
 
         def ended() -> None:
             self._publishers.discard(publisher)
@@ -221,7 +222,7 @@ class DatabaseRunStore(ABC):
     def _active_at(self, thread: ThreadKey, now: Lease) -> ActiveRun | None:
         if self._is_own(now) and (holder := self._owned.get(thread)) is not None:
             return None if holder.is_free else holder.run
-        return self._active_run(thread, now)  # also one that this process claimed without getting the answer
+        return self._active_run(thread, now)  # perhaps a run of this process whose claim got no answer
 
     async def now(self, thread: ThreadKey) -> ThreadNow:
         """See `RunStore.now`."""
@@ -238,7 +239,7 @@ class DatabaseRunStore(ABC):
         return ThreadNow(active, last, now.fence, now.waiting > 0)
 
     async def _active_elsewhere(self, thread: ThreadKey) -> ActiveRun | None:
-        """The active run of another process."""
+        """Returns the active run of a thread, if it is one of another process."""
         now = await self._lease(thread)
         return None if self._is_own(now) else self._active_run(thread, now)
 
@@ -253,7 +254,7 @@ class DatabaseRunStore(ABC):
         return run
 
     async def _lease(self, thread: ThreadKey) -> Lease:
-        """The lease of a thread, when it is no more in doubt."""
+        """Returns the lease of a thread, once it is no longer in doubt."""
         await self._contact.begin()
         within = self._deadline()
         while (now := await self._database.lease_of(thread)).state == "doubt":
@@ -261,18 +262,19 @@ class DatabaseRunStore(ABC):
         return now
 
     def _deadline(self) -> float:
-        """The time, by `clock`, after which a thread can be in doubt only if something fails."""
+        """Returns the time, by `clock`, after which a lease is in doubt only if something fails."""
         return clock() + _MOST_DOUBT * self._database.lease
 
     async def _in_doubt(self, seconds: float, within: float) -> None:
-        """Pauses before the next look at a thread that is in doubt. `seconds`: how long that can last. `within`: the
-        deadline, by `clock`. Raises `StoreUnavailableError` after the deadline, and while a background task fails."""
+        """Pauses before the next look at a lease that is in doubt. `seconds`: how long the doubt lasts at most.
+        `within`: the deadline, by `clock`. Raises `StoreUnavailableError` after the deadline, and while a background
+        task fails."""
         if self._background.is_failing or clock() > within:
             raise StoreUnavailableError
         await asyncio.sleep(min(seconds, self._database.lease / _LOOKS))
 
     async def last(self, thread: ThreadKey) -> LastRun | None:
-        """See `RunStore.last`. Without a checkpointer it has the run's events too, as long as the log is kept."""
+        """See `RunStore.last`. Without a checkpointer, the result includes the run itself as long as its log exists."""
         holder = self._owned.get(thread)
         stored = (await self._database.lease_of(thread)).last if holder is None else holder.last
         return await self._last_run(thread, stored)
@@ -290,7 +292,7 @@ class DatabaseRunStore(ABC):
         await self._database.forget(thread)
 
     def turn(self, thread: ThreadKey) -> DatabaseTurn:
-        """The turn on a thread."""
+        """See `RunStore.turn`."""
         return DatabaseTurn(self._database, thread, partial(self._now_at, thread))
 
     async def started(self, thread: ThreadKey) -> Feed:
@@ -306,15 +308,15 @@ class DatabaseRunStore(ABC):
         return False
 
     async def ping(self) -> None:
-        """Raises `StoreUnavailableError` where the database does not answer."""
+        """Raises `StoreUnavailableError` if the database does not answer."""
         await self._contact.begin()
         await self._contact.keep()
         if self._background.is_failing:
             raise StoreUnavailableError
 
     async def aclose(self) -> None:
-        """Waits until the ends of its runs are published, if the database answers, and closes its
-        connections. If it is used again, it connects again."""
+        """Waits until the ends of its runs are published, if the database answers, and closes its connections. The
+        store connects again when it is used again."""
         self._starts.close()
         publishing = [publisher.task for publisher in self._publishers]
         if publishing:
@@ -332,11 +334,11 @@ class DatabaseRunStore(ABC):
         self._begin()
 
     def _run_elsewhere(self, thread: ThreadKey, fence: int, claim: Claim) -> ActiveRun | None:
-        """The run of another process, if it can be read."""
+        """Returns the run of another process, if it can be read."""
         return None if claim.owner == self._owner or not claim.is_readable else self._followed_run(thread, fence, claim)
 
     def _followed_run(self, thread: ThreadKey, fence: int, claim: Claim) -> FollowedRun:
-        """The `FollowedRun` that all readers of a run in this process share; a new one if the owner was lost."""
+        """Returns the `FollowedRun` that all readers of a run in this process share; a new one if the run was lost."""
         run = self._followed.get((thread, fence))
         if run is None or run.is_lost:
             run = FollowedRun(self._database, self._logs, thread, fence, claim)

@@ -1,4 +1,4 @@
-"""What happens on one thread of this process, for one reader that follows it: `Feed`; and `Feeds` of many."""
+"""`Feed`: what happens on one thread, for one reader that follows it. `Feeds`: the feeds of many threads."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 from .active_run import ActiveRun, ThreadKey
 
 _MOST = 16
-"""Runs that are kept for a reader that is behind. What older ones left is in the next one's view."""
+"""Runs that are kept for a reader that is behind. The view of the next run includes what older runs left."""
 
 _Group: TypeAlias = "WeakKeyDictionary[Feed, None]"
 """The feeds of one thread, in the order in which they were made."""
 
 
 class Feed:
-    """An async iterator over the runs that start on a thread after it was made; None stands for a change of the
-    thread's checkpoints. Runs come before changes, and many changes are one. Made by `RunStore.started`.
+    """An async iterator over the runs that start on a thread from now on. It yields None after a change of the thread's
+    checkpoints. Runs come before changes, and several changes become one. Made by `RunStore.started`.
 
-    It ends when the store is closed. It needs no closing: the store has weak references only. `look_every`: seconds
-    after which `next_run` asks again although nothing woke it.
+    It ends when the store is closed. It need not be closed itself, because the store has only weak references to it.
+    `look_every`: seconds after which `next_run` asks again, even if nothing has woken it.
     """
 
     def __init__(self, look_every: float | None = None) -> None:
         self._look_every = look_every
         self.groups: list[_Group] = []
-        """What it is in, which exists as long as a feed is in it; see `Feeds`."""
+        """The groups that it belongs to. A group exists as long as a feed refers to it; see `Feeds`."""
         self._runs: deque[ActiveRun] = deque(maxlen=_MOST)
         self._has_changed = False
         self._news = asyncio.Event()
@@ -49,7 +49,7 @@ class Feed:
         return None
 
     async def next_run(self, is_expected: Callable[[], Awaitable[bool]]) -> ActiveRun | None:
-        """The next run that starts; None as soon as none is expected, and when the store is closed."""
+        """Returns the next run that starts; None as soon as no run is expected, and when the store is closed."""
         while not self._runs:
             self._news.clear()  # before anything is asked
             if self._is_closed or not (await is_expected() or self._runs):
@@ -60,21 +60,21 @@ class Feed:
         return self._runs.popleft()
 
     def start(self, run: ActiveRun) -> None:
-        """A run has started."""
+        """Adds a run that has started."""
         self._runs.append(run)
         self._news.set()
 
     def change(self) -> None:
-        """The thread's checkpoints have changed, or could not be read."""
+        """Notes that the thread's checkpoints have changed, or could not be read."""
         self._has_changed = True
         self._news.set()
 
     def wake(self) -> None:
-        """An input of the thread may be queued no longer."""
+        """Makes `next_run` ask again whether a run is expected: an input may have left the line."""
         self._news.set()
 
     def close(self) -> None:
-        """Nothing more will happen."""
+        """Ends the feed."""
         self._is_closed = True
         self._news.set()
 
@@ -84,7 +84,7 @@ class Feed:
 
 
 class Feeds:
-    """Feeds, as long as they are used, by their threads."""
+    """The feeds that are in use, by thread."""
 
     def __init__(self) -> None:
         self._threads: WeakValueDictionary[ThreadKey, _Group] = WeakValueDictionary()
@@ -97,11 +97,11 @@ class Feeds:
         return feed
 
     def of(self, thread: ThreadKey) -> list[Feed]:
-        """The feeds of a thread; what it costs does not depend on the feeds of others."""
+        """Returns the feeds of a thread. The cost does not depend on the feeds of other threads."""
         return list(self._threads.get(thread, ()))
 
     def close(self) -> None:
-        """Closes all of them."""
+        """Closes all feeds."""
         for group in list(self._threads.values()):
             for feed in list(group):
                 feed.close()

@@ -1,34 +1,34 @@
-"""A run of another process: `FollowedRun`, for all its readers in this one.
+"""`FollowedRun`: a run of another process, for all its readers in this process.
 
 It has a view and an event log of its own. One task keeps both up to date with the run's log in the run database, as
-long as there are readers, or callers that wait for the run. What the task does with an entry of the log:
+long as the run has readers here, or callers that wait for it. What the task does with an entry of the log:
 
 | entry | number | what happens |
 |---|---|---|
-| any | known | nothing |
+| any | one that was read before | nothing |
 | the next events | the next | they are applied and published |
-| a snapshot | the next, and no event is missing | nothing: the view has all that is in it |
-| a snapshot | any other | the view begins anew with it: readers get the events that take them there |
+| a snapshot | the next, and no event is missing | nothing: the view is up to date |
+| a snapshot | any other | a new view begins with the snapshot, and readers get the events that bring them up to date |
 | the next events | not the next | nothing: the owner finds the gap in the log too, and a snapshot follows |
 
-When nothing has come for a while, the log is read once more, and then the lease of the thread (`run_database.Lease`):
+If no entry has come for a while, the log is read once more, and then the lease of the thread (`run_database.Lease`):
 
 | the lease | what happens |
 |---|---|
-| is the run's, and valid or in doubt | it is waited on |
-| is the run's, and lost | the owner is lost: what is open is closed, and `RUN_ERROR` ends the run (`is_lost`) |
-| is not the run's, for less than half a lease | it is waited on: the run's last entry is on the way |
-| is not the run's, for longer | the owner is lost |
-| can't be read | it is waited on: the database does not answer |
+| belongs to the run, and is valid or in doubt | the task waits |
+| belongs to the run, and is lost | the owner is lost: open items are closed, and `RUN_ERROR` ends the run (`is_lost`) |
+| has not belonged to the run for less than half a lease | the task waits for the run's last entry |
+| has not belonged to the run for longer | the owner is lost |
+| can't be read, because the database does not answer | the task waits |
 
-An owner that counts as lost may come back, since it was frozen, or the database did not answer it. Then its run gets a
-new `FollowedRun`.
+An owner that counts as lost may come back: perhaps it was frozen, or the database did not answer it. Then its run gets
+a new `FollowedRun`.
 
-A run of an unknown format (`records.FORMAT`) is read from its checkpoint. Here it can be cancelled and waited for,
-until its lease is over; a reader gets `RUN_ERROR` at once.
+If a run has an unknown format (`records.FORMAT`), only its checkpoints can be read. This process can cancel it, and
+wait for it until its lease has expired. A reader gets `RUN_ERROR` at once.
 
-A run that needs readers is stopped when no process has any. So a reader gets no event before the database knows that
-this process has readers.
+A run that needs readers is stopped when no process has readers of it. So a reader gets no event before the database
+knows that this process has readers.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class FollowedRun:
         self.metadata: Metadata = claim.metadata
         self.label = log_context(claim.agent, thread.thread_id, claim.run_id)
         self.is_stopping = False
-        """Whether its lease says so."""
+        """Whether its lease says that the run is stopping."""
         self.is_lost = False
         """See `ActiveRun`."""
         self.is_readable = claim.is_readable
@@ -84,16 +84,15 @@ class FollowedRun:
         """The number of the last entry that is in the view."""
         self._outcome: RunStatus | None = None
         self._gone_since: float | None = None
-        """Since when the thread has not been the run's."""
+        """Since when the thread has not belonged to the run, as far as is known."""
         self._next_check = database.lease / 3
         """Seconds without news until the next check."""
         self._grace = database.lease / 2
         self._has_view, self._over = asyncio.Event(), asyncio.Event()
         self._is_noted = asyncio.Event()
-        """Whether the database knows that there are readers here, of a run that needs readers; also set when it is
-        over."""
+        """Whether the database knows that a run which needs readers has some here; also set when the run is over."""
         self._noted_until: float | None = None
-        """When that has to be noted again; None: the database has no note of readers here."""
+        """When the readers must be noted again; None if the database has no note of them."""
         self._users = self._readers = 0
         self._task: asyncio.Task[None] | None = None
         if not self.is_readable:
@@ -134,7 +133,7 @@ class FollowedRun:
             return self.status
 
     async def stream_end(self) -> bool:
-        """See `ActiveRun`. Here it waits for the end of the run."""
+        """See `ActiveRun`. Waits for the end of the run itself, which follows."""
         with self._followed():
             await self._wait_until_over(CANCEL_WAIT)
             return self._over.is_set()
@@ -172,10 +171,10 @@ class FollowedRun:
             self._readers -= 1
             self._news.set()
 
-    # --- what comes -----------------------------------------------------------------------------------------------
+    # --- reading the log ------------------------------------------------------------------------------------------
 
     def _take(self, entries: Sequence[Entry]) -> None:
-        """Applies entries of the log that are not in the view. Never raises."""
+        """Applies the entries of the log that the view lacks. Never raises."""
         if self._over.is_set():
             return
         try:
@@ -191,12 +190,12 @@ class FollowedRun:
             self._logs.follow(self._log, self._take, self._number)
         try:
             while not self._over.is_set():
-                self._news.clear()  # first: what comes from now on causes another turn
+                self._news.clear()  # first, so that everything that comes from now on causes another turn
                 if self._claim.needs_readers and self.is_readable:
                     await self._note_readers()
                 if not self._over.is_set() and not await self._is_news_within(self._next_check):
                     if not self._users:
-                        self._task = None  # who comes now starts another one
+                        self._task = None  # the next user starts another one
                         return
                     await self._check()
         except Exception:
@@ -206,7 +205,7 @@ class FollowedRun:
             self._logs.leave(self._log, self._take)
 
     async def _note_readers(self) -> None:
-        """Notes in the database, for the owner, whether there are readers here."""
+        """Notes in the database, for the owner, whether the run has readers here."""
         now, until = asyncio.get_running_loop().time(), self._noted_until
         has_readers = self._readers > 0
         if has_readers and self._is_noted.is_set() and until is not None and now < until:
@@ -228,12 +227,12 @@ class FollowedRun:
         return self._news.is_set()
 
     async def _read_log(self) -> None:
-        """Takes what the log has now, if the database answers."""
+        """Takes the new entries that the log has now, if the database answers."""
         if self.is_readable:
             with suppress(StoreUnavailableError):
                 self._take(await self._database.entries(self._log, self._number))
 
-    # --- what becomes of it: see the tables above -----------------------------------------------------------------
+    # --- what becomes of the run: see the tables above ------------------------------------------------------------
 
     def _apply(self, entry: Entry) -> None:
         if entry.number <= self._number:
@@ -261,15 +260,15 @@ class FollowedRun:
         self._has_view.set()
 
     def _publish(self, entry: Entry) -> None:
-        found = entry.events(self._thread.cipher)
-        first = entry.at - len(found) + 1
-        batch = [EncodedEvent(event, self.number, at, frame) for at, (event, frame) in enumerate(found, first)]
+        logged = entry.events(self._thread.cipher)
+        first = entry.at - len(logged) + 1
+        batch = [EncodedEvent(event, self.number, at, frame) for at, (event, frame) in enumerate(logged, first)]
         for encoded in batch:
             self._view.apply(encoded.event)
         self._events.publish_encoded(batch)
 
     async def _check(self) -> None:
-        """Nothing came: finds out whether the owner is lost."""
+        """Finds out whether the owner is lost, after no entry has come for a while."""
         number = self._number
         await self._read_log()
         if self._number > number or self._over.is_set():
@@ -281,7 +280,7 @@ class FollowedRun:
             self._gone_since = None
             return
         if self._number > number or self._over.is_set():
-            return  # it was read meanwhile
+            return  # an entry has been read meanwhile
         if now.fence == self.number and now.state == "lost":
             self._lose()
         elif now.fence in (self.number, 0) and now.state != "free":
@@ -294,7 +293,7 @@ class FollowedRun:
             self._wait_for_last_entry(asyncio.get_running_loop().time())
 
     def _wait_for_last_entry(self, now: float) -> None:
-        """The thread is not the run's any more."""
+        """Waits for the last entry of a run that no longer has its thread, until the owner counts as lost."""
         if self._gone_since is None:
             self._gone_since = now
         left = self._gone_since + self._grace - now
@@ -308,8 +307,8 @@ class FollowedRun:
             self._emit_error()
         self._outcome = outcome
         self._events.close()
-        for known in (self._has_view, self._is_noted, self._over):
-            known.set()
+        for event in (self._has_view, self._is_noted, self._over):
+            event.set()
 
     def _refuse_readers(self) -> None:
         _log.warning("The run is of another version, and cannot be followed (%s).", self.label)
@@ -323,8 +322,8 @@ class FollowedRun:
         self._end("failed")
 
     def _emit_error(self) -> None:
-        """Closes what is open, and ends the run with the same error that a late joiner gets. These events are not the
-        owner's, which may continue with others after a pause."""
+        """Closes open items, and ends the run with the error that a late joiner gets too. The owner does not emit these
+        events, and may continue with other ones if it comes back."""
         is_unknown = self._view.run_id is None
         started = [events.run_started(self.thread_id, self.run_id, PROTOCOL_VERSION)] if is_unknown else []
         emitted = [*started, *self._view.open.closings(), error_event(UNFINISHED.error)]

@@ -1,4 +1,4 @@
-"""The logs of the runs that this process follows, which one task reads for all of them: `Logs`."""
+"""`Logs`: the logs of the runs that this process follows, all of which one task reads."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from .run_database import Log, RunDatabase
 _TASK: Final = "reader of logs"
 
 TakeEntries = Callable[[Sequence[Entry]], None]
-"""Takes the entries of a log as they come. It must not raise."""
+"""Takes the new entries of a log. It must not raise."""
 
 
 class Logs:
-    """The logs that are followed, each with who takes its entries. `background`: owns the task that reads them."""
+    """The logs that are followed, each with the callback that takes its entries. `background`: owns the task."""
 
     def __init__(self, database: RunDatabase, background: Background) -> None:
         self._database = database
         self._background = background
         self._positions: dict[Log, int] = {}
-        """The number of the last entry that was taken of each log."""
+        """The number of the last entry of each log that was taken."""
         self._takers: dict[Log, TakeEntries] = {}
         self._has_logs = asyncio.Event()
         self._is_changed = False
-        """Whether the task reads other logs than it should."""
+        """Whether the logs to read have changed since the task called `read`."""
         self._interrupting: asyncio.Task[None] | None = None
 
     def follow(self, log: Log, take: TakeEntries, after: int = 0) -> None:
-        """Calls `take` with the entries of a log after the one of this number, until `leave`."""
+        """Calls `take` with the entries of a log after entry number `after`, until `leave` is called."""
         self._positions[log], self._takers[log] = after, take
         self._has_logs.set()
         self._background.begin(_TASK, self._read)
@@ -43,20 +43,20 @@ class Logs:
             self._interrupting = asyncio.get_running_loop().create_task(self._interrupt())
 
     def leave(self, log: Log, take: TakeEntries) -> None:
-        """Ends what `follow` began."""
+        """Stops calling `take`."""
         if self._takers.get(log) == take:
             del self._positions[log], self._takers[log]
             if not self._takers:
                 self._has_logs.clear()
 
     async def aclose(self) -> None:
-        """Ends what was begun here."""
+        """Cancels the interruption of a read. The background ends the task that reads."""
         if self._interrupting is not None:
             self._interrupting.cancel()
             await asyncio.wait([self._interrupting])
 
     async def _interrupt(self) -> None:
-        with suppress(StoreUnavailableError):  # the task that reads notices that too
+        with suppress(StoreUnavailableError):  # the task that reads gets the error too, and tries again
             while self._is_changed:
                 self._is_changed = False
                 await self._database.interrupt_read()

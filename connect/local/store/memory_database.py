@@ -1,8 +1,8 @@
 """`MemoryRunDatabase`: a run database in the memory of one process. No I/O.
 
-It belongs to one event loop and changes between its suspensions only: there are no locks. Nothing in it fails, so no
-lease expires. What one process does not need, since its readers read its runs themselves (logs, readers, requests to
-stop), lets several stores of an event loop share one, as several processes share a Redis.
+It belongs to one event loop, and its methods do not suspend while they change it, so it has no locks. It never fails,
+so no lease expires. Logs, readers and requests to stop are not needed in one process, whose readers read its runs
+directly. They allow several stores of one event loop to share a database, as several processes share a Redis.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MOST_LOGS: Final = 100
 
 @dataclass(slots=True)
 class _Thread:
-    """What is known of a thread; see `RunDatabase`. `ended`: the token of the last run that was released. `forgotten`:
+    """The record of a thread; see `RunDatabase`. `ended`: the token of the last run that was released. `forgotten`:
     the fence up to which nothing is kept."""
 
     fence: int = 0
@@ -40,34 +40,34 @@ class _Thread:
 
 
 class MemoryData:
-    """What the processes share.
+    """The data that the processes share.
 
     - `linger`: seconds for which an ended run of a graph without a checkpointer can still be read.
-    - `lingering`: how many such runs at most.
-    - `remembered`: for how many threads the end of their last run is kept, and their fence.
+    - `lingering`: the number of such runs, at most.
+    - `remembered`: the number of threads whose fence and last run's end are kept.
     """
 
     def __init__(self, linger: float = 60.0, lingering: int = 100, remembered: int = 1_000) -> None:
         self.active: dict[ThreadKey, _Thread] = {}
         self.idle: Recent[ThreadKey, _Thread] = Recent(remembered)
         self.lines: dict[ThreadKey, list[str]] = {}
-        """The tickets of inputs, in their order."""
+        """The tickets of inputs, in the order in which they came."""
         self.closed: dict[ThreadKey, str] = {}
-        """The tickets that have closed a thread."""
+        """The ticket that has closed a thread."""
         self.takers: dict[ThreadKey, list[Take]] = {}
         self.logs: Recent[Log, list[Entry]] = Recent(_MOST_LOGS)
         self.readers: dict[Log, set[str]] = {}
         self.processes: dict[str, Wake] = {}
         self.readings: set[asyncio.Event] = set()
-        """Those of processes that wait for entries."""
+        """The events that wake processes which wait for entries."""
         self._linger = linger
         self._most_lingering = lingering
         self._lingering: OrderedDict[ThreadKey, asyncio.TimerHandle] = OrderedDict()
 
     def thread(self, thread: ThreadKey) -> _Thread:
-        """What is known of a thread."""
-        known = self.active.get(thread) or self.idle.get(thread)
-        return _Thread() if known is None else known
+        """Returns the record of a thread; a new one, which is not stored, if there is none."""
+        state = self.active.get(thread) or self.idle.get(thread)
+        return _Thread() if state is None else state
 
     def notify(self, thread: ThreadKey, news: News) -> None:
         """Passes on a notification."""
@@ -75,7 +75,7 @@ class MemoryData:
             take(news)
 
     def keep(self, thread: ThreadKey, end: RunEnd) -> None:
-        """Keeps how a run ended; the run itself, where its graph has no checkpointer, for `linger` seconds."""
+        """Keeps how a run ended, and the run itself for `linger` seconds if its graph has no checkpointer."""
         self.thread(thread).last = end
         if end.last.run is not None:
             timer = asyncio.get_running_loop().call_later(self._linger, self.drop, thread)
@@ -90,7 +90,7 @@ class MemoryData:
             self.thread(thread).last = None
 
     def close(self) -> None:
-        """Drops all of them."""
+        """Drops all ended runs that were kept."""
         for thread in list(self._lingering):
             self.drop(thread)
 
@@ -106,14 +106,14 @@ class MemoryRunDatabase(RunDatabase):
         data.processes[process] = wake
 
     def other_loop(self) -> MemoryRunDatabase:
-        """No lease is ever due."""
+        """See `RunDatabase.other_loop`. No lease is ever due here."""
         return self
 
     def start(self) -> None:
-        """There is nothing to connect to."""
+        """Does nothing: there is nothing to connect to."""
 
     async def aclose(self) -> None:
-        """Takes the process out, and drops ended runs that were kept."""
+        """Removes the process, and drops ended runs that were kept."""
         self._data.processes.pop(self.process, None)
         self._data.readings.discard(self._news)
         self._data.close()
@@ -121,7 +121,7 @@ class MemoryRunDatabase(RunDatabase):
     # --- who has a thread -----------------------------------------------------------------------------------------
 
     async def keep_contact(self, *, is_first: bool) -> None:
-        """There is always contact."""
+        """Returns None: the process is always in contact."""
 
     async def claim(
         self,
@@ -133,20 +133,20 @@ class MemoryRunDatabase(RunDatabase):
         run_input: bytes = b"",
     ) -> Claimed | Claim | Literal["closed", "changed"]:
         """See `RunDatabase.claim`."""
-        known = self._data.thread(thread)
-        if thread in self._data.closed or token == known.ended:
+        state = self._data.thread(thread)
+        if thread in self._data.closed or token == state.ended:
             return "closed"
-        if known.run is not None:
-            return Claimed(known.fence, known.last) if known.run.token == token else known.run.claim
-        if revision not in (None, known.fence):
+        if state.run is not None:
+            return Claimed(state.fence, state.last) if state.run.token == token else state.run.claim
+        if revision not in (None, state.fence):
             return "changed"
         self._data.drop(thread)
         self._data.idle.pop(thread, None)
-        self._data.active[thread] = known
-        self._own(Own(thread, max(time.time_ns() // 1_000_000, known.fence + 1), token, claim))  # also after a restart
-        known.input = run_input
-        self._data.notify(thread, News("started", known.fence, claim))
-        return Claimed(known.fence, known.last)
+        self._data.active[thread] = state
+        self._own(Own(thread, max(time.time_ns() // 1_000_000, state.fence + 1), token, claim))  # also after a restart
+        state.input = run_input
+        self._data.notify(thread, News("started", state.fence, claim))
+        return Claimed(state.fence, state.last)
 
     async def renew(self, runs: Sequence[Own]) -> list[bool]:
         """See `RunDatabase.renew`."""
@@ -157,86 +157,86 @@ class MemoryRunDatabase(RunDatabase):
         return self.free(own, last)
 
     def free(self, own: Own, last: RunEnd | None) -> bool:
-        """As `release`, at once."""
-        known = self._data.thread(own.thread)
-        if known.ended == own.token:
+        """Does the same as `release`, synchronously."""
+        state = self._data.thread(own.thread)
+        if state.ended == own.token:
             return True
         if not self._is_owned(own):
             return False
-        known = self._data.active.pop(own.thread)
-        known.ended, known.fence, known.run, known.status, known.input = own.token, own.fence + 1, None, "", b""
-        self._data.idle[own.thread] = known
+        state = self._data.active.pop(own.thread)
+        state.ended, state.fence, state.run, state.status, state.input = own.token, own.fence + 1, None, "", b""
+        self._data.idle[own.thread] = state
         if last is not None:
             self._data.keep(own.thread, last)
         return True
 
     async def input_of(self, log: Log) -> bytes:
         """See `RunDatabase.input_of`."""
-        known = self._data.thread(log.thread)
-        return known.input if known.fence == log.fence else b""
+        state = self._data.thread(log.thread)
+        return state.input if state.fence == log.fence else b""
 
     async def lease_of(self, thread: ThreadKey) -> Lease:
         """See `RunDatabase.lease_of`."""
-        known = self._data.thread(thread)
+        state = self._data.thread(thread)
         waiting = len(self._data.lines.get(thread, ()))
-        if known.run is None:
-            return Lease("free", 0.0, known.fence, None, False, known.last, waiting)
-        is_stopping = known.status == "stopping"
-        return Lease("valid", _LEASE, known.fence, known.run.claim, is_stopping, known.last, waiting)
+        if state.run is None:
+            return Lease("free", 0.0, state.fence, None, False, state.last, waiting)
+        is_stopping = state.status == "stopping"
+        return Lease("valid", _LEASE, state.fence, state.run.claim, is_stopping, state.last, waiting)
 
     async def forget(self, thread: ThreadKey) -> None:
         """See `RunDatabase.forget`."""
         self._data.drop(thread)
         self._data.idle.pop(thread, None)
-        if (known := self._data.active.pop(thread, None)) is not None:
-            self._data.idle[thread] = _Thread(known.fence + 1, forgotten=known.fence)
+        if (state := self._data.active.pop(thread, None)) is not None:
+            self._data.idle[thread] = _Thread(state.fence + 1, forgotten=state.fence)
         for log in [log for log in self._data.logs if log.thread == thread]:
             del self._data.logs[log]
 
     def _own(self, own: Own) -> None:
-        known = self._data.active[own.thread]
-        known.fence, known.run, known.status, known.is_cancelled = own.fence, own, "", False
+        state = self._data.active[own.thread]
+        state.fence, state.run, state.status, state.is_cancelled = own.fence, own, "", False
 
     def _is_owned(self, own: Own) -> bool:
-        """Whether the run has its thread, or gets it again."""
-        known = self._data.thread(own.thread)
-        if known.fence < own.fence:
-            self._data.active[own.thread] = known
+        """Returns whether the run has its thread. A run takes its thread again if no higher fence is known."""
+        state = self._data.thread(own.thread)
+        if state.fence < own.fence:
+            self._data.active[own.thread] = state
             self._own(own)
-        return known.fence == own.fence
+        return state.fence == own.fence
 
     # --- the events of runs ---------------------------------------------------------------------------------------
 
     async def append(self, entries: Sequence[Append]) -> list[Appended]:
         """See `RunDatabase.append`."""
-        return [self._append(wanted) for wanted in entries]
+        return [self._append(append) for append in entries]
 
-    def _append(self, wanted: Append) -> Appended:
-        own, entry, known = wanted.own, wanted.entry, self._data.thread(wanted.own.thread)
-        if wanted.status == "free":
-            if known.forgotten >= own.fence or not known.fence:
+    def _append(self, append: Append) -> Appended:
+        own, entry, state = append.own, append.entry, self._data.thread(append.own.thread)
+        if append.status == "free":
+            if state.forgotten >= own.fence or not state.fence:
                 return Appended("ok", False, 0)  # its thread was deleted meanwhile
         elif not self._is_owned(own):
             return Appended("taken", False, 0)
         else:
-            known.status = wanted.status
-        log, answer = self._data.logs.setdefault(Log(own.thread, own.fence), []), self._logged(wanted)
+            state.status = append.status
+        log, answer = self._data.logs.setdefault(Log(own.thread, own.fence), []), self._logged(append)
         if answer == "ok" and entry is not None and entry.number > (log[-1].number if log else 0):
             if entry.kind == SNAPSHOT:
                 log.clear()
             log.append(entry)
             for news in self._data.readings:
                 news.set()
-        is_cancelled = known.is_cancelled and wanted.status != "free"
+        is_cancelled = state.is_cancelled and append.status != "free"
         return Appended(answer, is_cancelled, len(self._data.readers.get(Log(own.thread, own.fence), ())))
 
-    def _logged(self, wanted: Append) -> Literal["ok", "gap"]:
-        """Whether the log has all entries before this one."""
-        log = self._data.logs.get(Log(wanted.own.thread, wanted.own.fence))
+    def _logged(self, append: Append) -> Literal["ok", "gap"]:
+        """Returns `ok` if the log has all entries before this one."""
+        log = self._data.logs.get(Log(append.own.thread, append.own.fence))
         newest = log[-1].number if log else 0
-        if wanted.entry is None:
-            return "ok" if newest >= wanted.number else "gap"
-        follows = wanted.entry.kind == SNAPSHOT or newest >= wanted.entry.number - 1
+        if append.entry is None:
+            return "ok" if newest >= append.number else "gap"
+        follows = append.entry.kind == SNAPSHOT or newest >= append.entry.number - 1
         return "ok" if follows else "gap"
 
     async def read(self, logs: Mapping[Log, int]) -> dict[Log, list[Entry]]:
@@ -249,8 +249,8 @@ class MemoryRunDatabase(RunDatabase):
         return logged
 
     def _there(self, logs: Mapping[Log, int]) -> dict[Log, list[Entry]]:
-        known = self._data.logs
-        logged = {log: [entry for entry in known.get(log, ()) if entry.number > after] for log, after in logs.items()}
+        kept = self._data.logs
+        logged = {log: [entry for entry in kept.get(log, ()) if entry.number > after] for log, after in logs.items()}
         return {log: entries for log, entries in logged.items() if entries}
 
     async def interrupt_read(self) -> None:
@@ -266,7 +266,7 @@ class MemoryRunDatabase(RunDatabase):
         return bool(self._data.logs.get(log))
 
     async def logs(self, thread: ThreadKey) -> list[int]:
-        """See `RunDatabase.logs`. Here logs are kept for as long as there is room for them."""
+        """See `RunDatabase.logs`. Only the newest logs are kept, for as long as there is room for them."""
         return sorted(log.fence for log in self._data.logs if log.thread == thread)
 
     async def drop_log(self, log: Log) -> None:
@@ -286,9 +286,9 @@ class MemoryRunDatabase(RunDatabase):
 
     async def request_cancel(self, thread: ThreadKey, fence: int, owner: str) -> None:
         """See `RunDatabase.request_cancel`."""
-        known = self._data.thread(thread)
-        if known.fence == fence and known.run is not None:
-            known.is_cancelled = True
+        state = self._data.thread(thread)
+        if state.fence == fence and state.run is not None:
+            state.is_cancelled = True
             self._wake(owner, fence)
 
     def _wake(self, owner: str, fence: int) -> None:

@@ -1,13 +1,13 @@
-"""The run store of one process: `MemoryRunStore`.
+"""`MemoryRunStore`: the run store of one process.
 
-What is kept, and for how long:
+It keeps:
 
 - An active run: until its owner releases it.
-- An ended run of a graph with a checkpointer: how it ended (`LastRun`), until the thread's next run ends, or until runs
-  of as many other threads as `remembered` says have ended. The checkpoint has the rest, but shows a run that was
-  cancelled or killed as one at a breakpoint.
-- An ended run of a graph without a checkpointer: the run itself, since its messages are stored nowhere else; until the
-  thread's next run, for `linger` seconds, or until as many others as `lingering` says have ended.
+- How a run of a graph with a checkpointer ended (`LastRun`): until the thread's next run ends, or runs of `remembered`
+  other threads have ended. The checkpoint has everything else, but shows a run that was cancelled or killed as one at a
+  breakpoint.
+- An ended run of a graph without a checkpointer, since its messages are stored nowhere else: until the thread's next
+  run, for `linger` seconds, or until `lingering` other such runs have ended.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class MemoryRunStore(DatabaseRunStore):
     """The runs of one event loop, by checkpointer and thread id; without a checkpointer, by agent. See `RunStore`.
 
     - `linger`: seconds for which an ended run of a graph without a checkpointer can still be read.
-    - `lingering`: how many such runs at most.
-    - `remembered`: for how many threads the end of their last run is kept, and their revision.
+    - `lingering`: the number of such runs, at most.
+    - `remembered`: the number of threads whose revision and last run's end are kept.
     """
 
     is_shared = False
@@ -48,8 +48,8 @@ class MemoryRunStore(DatabaseRunStore):
         return MemoryRunDatabase(MemoryData(*self._kept), process, wake)
 
     def key(self, graph: Pregel[Any, Any, Any, Any], agent: str | None, thread_id: str) -> ThreadKey:
-        """The key of a graph's thread. Agents with the same checkpointer share its threads; without a checkpointer no
-        other agent can have them, and without a name no other graph."""
+        """Returns the key of a thread of a graph. Agents with the same checkpointer share its threads. Without a
+        checkpointer, no other agent has the thread; without a name either, no other graph."""
         if has_checkpointer(graph):
             return ThreadKey(self._namespaces.of(graph.checkpointer), thread_id)
         return ThreadKey(self._namespaces.of(graph) if agent is None else f"agent {agent}", thread_id)
@@ -62,7 +62,7 @@ class MemoryRunStore(DatabaseRunStore):
 
 
 class _Held:
-    """A run whose thread is free at once when it ends: nobody else has to be told. See `Holder`."""
+    """A run whose thread is free as soon as it ends, because no other process has to know. See `Holder`."""
 
     is_free = False
 
@@ -77,16 +77,16 @@ class _Held:
         self._at_end = at_end
 
     def wake(self) -> None:
-        """There are no readers elsewhere."""
+        """Does nothing: no other process stops the run."""
 
     def confirmation(self) -> None:
         """There is no other process."""
 
     async def wait_for_end(self, seconds: float) -> None:
-        """It has ended."""
+        """Returns at once: the database knows the end as soon as the run is released."""
 
     def last_reader_left(self) -> None:
-        """Stops the run."""
+        """Stops the run: no other process has readers."""
         self.run.stop(Cancelled())
 
     def release(self, last: LastRun | None, done: Callable[[], None]) -> None:
@@ -98,21 +98,21 @@ class _Held:
 
 
 class _Namespaces:
-    """A namespace for each object, by identity; objects are not kept alive."""
+    """A namespace for each object, by identity. Objects are not kept alive."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[weakref.ref[Any], str]] = {}
         self._count = 0
 
-    def of(self, given: Any) -> str:
-        """The namespace of an object, the same as long as the object exists."""
-        known = self._known.get(id(given))
-        if known is not None and known[0]() is given:
-            return known[1]
+    def of(self, owner: Any) -> str:
+        """Returns the namespace of an object, which is the same as long as the object exists."""
+        entry = self._known.get(id(owner))
+        if entry is not None and entry[0]() is owner:
+            return entry[1]
         self._count += 1
-        name = f"{type(given).__name__} {self._count}"
-        at = id(given)
-        self._known[at] = (weakref.ref(given, lambda gone: self._drop(at, gone)), name)
+        name = f"{type(owner).__name__} {self._count}"
+        at = id(owner)
+        self._known[at] = (weakref.ref(owner, lambda gone: self._drop(at, gone)), name)
         return name
 
     def _drop(self, at: int, gone: weakref.ref[Any]) -> None:

@@ -1,11 +1,11 @@
-"""One poller per thread, for all its watchers: writes by others to a checkpointer leave no stream, so it is read in
-intervals. `Poller` of one thread, `Pollers` of all.
+"""`Poller` reads one thread at intervals, for all its watchers, because checkpoints that other programs write leave no
+stream. `Pollers`: the pollers of all threads.
 
 Rules:
 - The interval is the shortest that a watcher of the thread asks for. Each read without a change makes it longer, up to
   `_LONGEST` times; a change, a new watcher and the end of a run of this process make it short again.
-- While a run of this process is active on the thread nothing is read: its watchers get the run's own events.
-- After a read that raises, the watchers read the thread themselves, and log and emit what it raises.
+- While a run of this process is active on the thread, nothing is read: its watchers get the run's events.
+- After a read that raises, the watchers read the thread themselves, and log and emit the exception.
 - The poller's task lives as long as it has watchers.
 """
 
@@ -22,13 +22,17 @@ from .feed import Feed
 
 _GROWTH: Final = 1.5
 _LONGEST: Final = 10
-"""How many times its interval a poller waits at most."""
+"""The longest pause, in intervals."""
 
 _UNKNOWN: Final = object()
 
 
 class Poller:
-    """Reads the mark of a thread's newest checkpoint; `is_busy`: whether a run of this process is active on it."""
+    """Polls one thread.
+
+    - `read`: reads a value that identifies the thread's newest checkpoint.
+    - `is_busy`: returns whether a run of this process is active on the thread.
+    """
 
     def __init__(self, read: Callable[[], Awaitable[Any]], is_busy: Callable[[], bool]) -> None:
         self._read = read
@@ -40,7 +44,7 @@ class Poller:
 
     @property
     def has_watchers(self) -> bool:
-        """Whether anything is to be read."""
+        """Whether the thread has watchers."""
         return bool(self._intervals)
 
     @property
@@ -49,21 +53,21 @@ class Poller:
         return min(self._intervals.values()) * self._growth
 
     def join(self, feed: Feed, interval: float) -> None:
-        """Adds a watcher, which has read the thread or is about to: `interval` in seconds."""
+        """Adds a watcher, which has read the thread or is about to. `interval`: in seconds."""
         is_shorter = interval < min(self._intervals.values(), default=math.inf)
         self._intervals[feed] = interval
         if is_shorter or self._growth > 1:
             self._restart()
 
     def leave(self, feed: Feed) -> None:
-        """Removes a watcher; the last one ends the task."""
+        """Removes a watcher. Without watchers the task ends."""
         self._intervals.pop(feed, None)
         if not self._intervals and self._task is not None:
             self._task.cancel()
             self._task = None
 
     def repeat(self) -> None:
-        """Makes the next read a change: a watcher could not read the thread."""
+        """Makes the next read count as a change, because a watcher could not read the thread."""
         self._mark = _UNKNOWN
 
     def hurry(self) -> None:
@@ -85,7 +89,7 @@ class Poller:
                 continue
             try:
                 mark = await self._read()
-            except Exception:  # whatever a checkpointer raises: the watchers read it too, and log it
+            except Exception:  # a checkpointer may raise anything; the watchers read the thread too, and log it
                 mark = _UNKNOWN
             is_new = mark is not _UNKNOWN and mark != self._mark
             self._growth = 1.0 if is_new else min(self._growth * _GROWTH, _LONGEST)
@@ -110,7 +114,7 @@ class Pollers:
         read: Callable[[], Awaitable[Any]],
         is_busy: Callable[[], bool],
     ) -> Generator[Poller, None, None]:
-        """The poller of a thread, with this watcher within the block."""
+        """Adds a watcher to the poller of a thread within the block, and gives the poller."""
         poller = self._pollers.setdefault(thread, Poller(read, is_busy))
         poller.join(feed, interval)
         try:

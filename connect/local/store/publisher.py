@@ -1,30 +1,30 @@
-"""The owner's side of a run: `Publisher`, one task that appends its events to its log in the run database and renews
+"""`Publisher`: the owner's side of a run. One task appends the run's events to its log in the run database, and renews
 its lease.
 
-The publisher reads the run as any reader does, from a snapshot on. Its next entry is a snapshot again when
+The publisher reads the run as any reader does, beginning with a snapshot. Its next entry is a snapshot again when
 
 - the log has a gap;
 - the publisher is so far behind that the run's own event log has dropped its next events. So the size of that event log
-  bounds what is kept while the database does not answer;
-- the log has become long: the snapshot replaces its entries. All events before the snapshot are appended first, so it
-  is nothing new to readers elsewhere.
+  limits the memory that is used while the database does not answer;
+- the log has become long: the snapshot replaces its entries. All events before the snapshot are appended first, so that
+  readers elsewhere can skip it.
 
 | the database answers | the publisher |
 |---|---|
 | `ok` | continues |
-| `gap`: the log is empty, or without its last entries | continues with a snapshot |
-| `taken`: the lease was lost, and another run has the thread | stops the run in an error, and publishes no more |
-| an unexpected exception | logs it, and begins again with a snapshot; after a few in a row it stops the run |
+| `gap`: the log is empty, or lacks its last entries | continues with a snapshot |
+| `taken`: the lease was lost, and another run has the thread | stops the run with an error, and publishes no more |
+| an unexpected exception | logs it, and continues with a snapshot; after a few in a row it stops the run |
 | the run is to stop | stops the run |
-| the run is without the readers that it needs | stops the run, not earlier than half a lease after an outage |
+| the run has none of the readers that it needs | stops the run, but not in the first half lease after an outage |
 | nothing | repeats the command; the run continues |
 
-While the process stood still, or after a late answer to its claim, the lease may have expired, and another run may have
-the thread. So the database is asked which run has the thread before the graph begins or continues (`renewals`), since
-the graph may then write a checkpoint.
+If the process stood still, or the answer to its claim was late, the lease may have expired, and another run may have
+the thread. Therefore the database is asked which run has the thread before the graph begins or continues (`renewals`),
+since the graph may write a checkpoint then.
 
-The end: the thread is freed first, then the run emits its last events. If the database does not answer, the run emits
-them after `_LONGEST_WAIT` seconds, and the thread is freed when the database answers again.
+At the end of a run, the thread is freed first, and then the run emits its last events. If the database does not answer,
+the run emits them after `_LONGEST_WAIT` seconds, and the thread is freed when the database answers again.
 """
 
 from __future__ import annotations
@@ -50,11 +50,12 @@ from .renewals import TAKEN, HeldLease, Renewals, clock
 from .run_database import Append, Appended, Own, RunDatabase
 
 _LONGEST_WAIT: Final = 1.0
-"""Seconds for which the end of a run is kept from readers in this process until the database knows it."""
+"""Seconds for which readers in this process wait, at most, until the database knows the end of a run."""
 _LOG_BYTES: Final = 64_000
-"""Bytes of a log, or twice its snapshot, after which a new snapshot takes their place."""
+"""The size of a log, in bytes, above which a snapshot replaces its entries; or twice the size of its last snapshot, if
+that is more."""
 _FULL: Final = 256
-"""Events of a batch after which the next one does not wait."""
+"""The number of events in a batch from which on the next batch is not delayed by the window."""
 _ENDS: Final = frozenset({"RUN_FINISHED", "RUN_ERROR"})
 _OPTIONS: Final = Options(protocol_version=PROTOCOL_VERSION, first_state="delta")
 
@@ -65,8 +66,11 @@ _log = logging.getLogger(__name__)
 class Publisher:
     """Publishes one run of this process, from its claim on.
 
-    `sent`: when the claim was sent, by `clock`. `last`: how the thread's previous run ended. `window`: seconds for
-    which events are gathered. `appends`, `renewals`: those of the process. `at_end`: called when it is done.
+    - `appends`, `renewals`: those of the process.
+    - `sent`: when the claim was sent, by `clock`.
+    - `last`: how the thread's previous run ended.
+    - `window`: seconds for which events are gathered.
+    - `at_end`: called when the publisher is done.
     """
 
     def __init__(
@@ -99,38 +103,39 @@ class Publisher:
         """Reads the next batch."""
         self._has_read_all = False
         self._number = self._at = 0
-        """The number of the last entry in the log, and how many events there were up to it."""
+        """The number of the last entry in the log, and the number of events up to its end."""
         self._kind = SNAPSHOT
         """The kind of the next entry."""
         self._bytes = self._snapshot_bytes = 0
         self._counts_from = 0.0
-        """When readers elsewhere have been counted again after an outage: their processes note them in the database."""
+        """The time from which on the number of readers elsewhere is right again after an outage: by then their
+        processes have noted them in the database."""
         self._had_readers = False
-        """Whether a run that needs readers has had any that have left, or that read in other processes."""
+        """Whether a reader of this process has left, or other processes have had readers."""
         self._last_before = last
         self._last: RunEnd | None = None
         self._done: Callable[[], None] | None = None
-        """What `release` gave."""
+        """The callback that `release` was given."""
         self._has_ended = False
         """Whether the database knows that the run is over."""
         self._is_known = asyncio.Event()
-        """Set when the database knows that, and when the publisher has ended."""
+        """Set when the database knows that the run is over, or when the publisher has ended."""
         self._is_over = self._is_lost = False
         self._woken = asyncio.Event()
         renewals.hold(self._lease)
         self.task = asyncio.get_running_loop().create_task(self._publish(), name=f"publisher of {run.run_id}")
 
     def wake(self) -> None:
-        """Renews the lease now: its answer says whether the run is to stop."""
+        """Makes the publisher renew the lease now, since the answer says whether the run is to stop."""
         self._woken.set()
 
     def confirmation(self) -> Awaitable[None] | None:
         """See `RunStore.confirmation`."""
         self._renewals.look(self._lease)
-        return asyncio.sleep(0) if self._is_lost else None  # in which the run's task is cancelled
+        return asyncio.sleep(0) if self._is_lost else None  # the run's task is cancelled in the sleep
 
     async def wait_for_end(self, seconds: float) -> None:
-        """Waits until the database knows that the run is over, so many seconds at most."""
+        """Waits until the database knows that the run is over, for this many seconds at most."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._is_known.wait()
@@ -146,8 +151,8 @@ class Publisher:
         return (self._last if self.is_free else None) or self._last_before
 
     def release(self, last: LastRun | None, done: Callable[[], None]) -> None:
-        """The run has ended; see `RunStore.release`."""
-        if last is not None:  # without a checkpointer the log is all that is left of it
+        """See `RunStore.release`."""
+        if last is not None:  # without a checkpointer, the log will be all that is left of the run
             self._last = RunEnd.of(last, self._own.claim)
         self._done = done
         self._renewals.leave(self._lease)
@@ -188,7 +193,7 @@ class Publisher:
 
     async def _turn(self) -> None:
         await self._wait()
-        self._woken.clear()  # first, so that what happens from now on causes another turn
+        self._woken.clear()  # first, so that everything that happens from now on causes another turn
         if self._done is not None and not self._has_ended:
             await self._end()
         elif self._step is not None and self._step.done():
@@ -203,7 +208,7 @@ class Publisher:
             self._step = asyncio.get_running_loop().create_task(self._read())
             self._step.add_done_callback(lambda _: self._woken.set())
         if self._step is not None and self._step.done():
-            return  # it was ready when something else came first
+            return  # the batch was ready, but something else was done first
         with suppress(TimeoutError):
             async with asyncio.timeout(self._database.lease / 3):
                 await self._woken.wait()
@@ -214,7 +219,7 @@ class Publisher:
         return await anext(self._batches, None)
 
     async def _publish_batch(self, batch: Batch | None) -> None:
-        """Appends a batch; None: there are no more."""
+        """Appends a batch; None says that there are no more."""
         if batch is None:
             self._has_read_all = True
             if self._has_ended:
@@ -235,7 +240,8 @@ class Publisher:
                     await self._woken.wait()
 
     async def _to_the_end(self, batch: Batch) -> Batch:
-        """A batch of a run that has ended, and those behind it, which are ready: they need no entry of their own."""
+        """Returns a batch of a run that has ended together with all batches after it. They are ready, so one entry is
+        enough for all."""
         while self._batches is not None and batch[-1].event["type"] not in _ENDS:
             rest = await anext(self._batches, None)
             if rest is None:
@@ -256,11 +262,11 @@ class Publisher:
         if rest and self._continues(rest):
             await self._append(self._entry(MORE, rest))
             if self._is_over or self._kind == SNAPSHOT:
-                return  # the thread is another run's, or the log begins anew already
+                return  # another run has the thread, or the next entry is a snapshot anyway
         await self._append(self._entry(SNAPSHOT, snapshot))
 
     def _continues(self, batch: Batch) -> bool:
-        """Whether the reader's last batch follows directly after the events in the log."""
+        """Returns whether the reader's last batch follows directly after the events in the log."""
         return _at(self._reader) == self._at + len(batch)
 
     def _entry(self, kind: str, batch: Batch) -> Entry:
@@ -268,23 +274,23 @@ class Publisher:
         return Entry(self.number, self._number + 1, kind, _at(self._reader), seal(frames, self._own.thread.cipher))
 
     async def _append(self, entry: Entry | None) -> None:
-        """Appends an entry, and acts on the answer; None only renews the lease."""
+        """Appends an entry, and acts on the answer. With None, only renews the lease."""
         status = "free" if self._has_ended else self.run.status
         append = Append(self._own, status, entry, self._number)
 
-        async def renewed() -> Appended:
+        async def send() -> Appended:
             sent = clock()
             appended = await self._appends.append(append)
             if status != "free" and appended.answer != "taken":
                 self._lease.renewed(sent)
             return appended
 
-        had_readers = self._had_readers and not self.run.readers  # else it is asked again when the last one has left
-        answer, is_cancelled, elsewhere = await self._answer(renewed)
+        had_readers = self._had_readers and not self.run.readers  # else the last reader that leaves causes another turn
+        answer, is_cancelled, elsewhere = await self._answer(send)
         if answer == "taken":
             self._lose()
         elif answer == "gap":
-            if self._kind != SNAPSHOT:  # else the snapshot that mends it is on its way
+            if self._kind != SNAPSHOT:  # else the next entry mends the gap anyway
                 await self._begin_anew()
         elif entry is not None:
             self._count(entry)
@@ -294,7 +300,7 @@ class Publisher:
             self.run.stop(Cancelled())
 
     def _count(self, entry: Entry) -> None:
-        """An entry is in the log."""
+        """Notes that an entry is in the log."""
         self._number, self._at = entry.number, entry.at
         self._bytes += len(entry.frames)
         if entry.kind == SNAPSHOT:
@@ -303,7 +309,7 @@ class Publisher:
         self._is_over = entry.kind in OUTCOMES
 
     async def _end(self) -> None:
-        """Frees the thread; then the run emits its last events."""
+        """Frees the thread, and then lets the run emit its last events."""
         if not await self._answer(lambda: self._database.release(self._own, self._last)):
             self._lose()
         else:
@@ -314,7 +320,7 @@ class Publisher:
                 await self._append(self._entry(self.run.status, []))
 
     def _lose_lease(self, why: str) -> None:
-        if self._done is None:  # else the run has ended, and the end of the lease is the answer to that
+        if self._done is None:  # else the run has ended, and the answer to `release` says whether it had the thread
             self._lose(why)
 
     def _lose(self, why: str = TAKEN) -> None:
@@ -327,12 +333,12 @@ class Publisher:
         self.wake()
 
     async def _begin_anew(self) -> None:
-        """The next entry is a snapshot."""
+        """Reads the run from its beginning again, so that the next entry is a snapshot."""
         await self._leave()
         self._reader, self._kind, self._has_read_all = Reader(_OPTIONS), SNAPSHOT, False
 
     async def _leave(self) -> None:
-        """Ends reading the run."""
+        """Stops reading the run."""
         step, self._step = self._step, None
         if step is not None:
             step.cancel()
@@ -342,17 +348,17 @@ class Publisher:
             await batches.aclose()
 
     async def _answer(self, ask: Callable[[], Awaitable[_Answer]]) -> _Answer:
-        """Repeats a command until the database answers, and returns the answer. It is repeated soon enough for the
-        lease to be renewed, after an outage, before the run counts as lost."""
+        """Repeats a command until the database answers, and returns the answer. The pauses are so short that the lease
+        is renewed after an outage before the run counts as lost."""
         for pause in chain(PAUSES, repeat(PAUSES[-1])):
             try:
                 return await ask()
             except StoreUnavailableError:
                 await asyncio.sleep(min(pause, self._database.lease / 8))
                 self._counts_from = self._now() + self._database.lease / 2
-        raise AssertionError("it is tried without end")
+        raise AssertionError("unreachable: the pauses never end")
 
 
 def _at(reader: Reader) -> int:
-    """How many events of the run there are up to where a reader is."""
+    """Returns the number of events of the run that a reader has received."""
     return 0 if reader.offset is None else reader.offset.event

@@ -1,4 +1,4 @@
-"""What a run database keeps of runs, as values, and the JSON in which several implementations store them. No I/O.
+"""The values that a run database keeps of runs, and the JSON in which several implementations store them. No I/O.
 
 - `Claim`: a run, as its owner describes it to other processes.
 - `Entry`: some events of a run, in its log.
@@ -24,8 +24,8 @@ from .active_run import LastRun
 _log = logging.getLogger(__name__)
 
 FORMAT: Final = 1
-"""The format of logs and of how runs ended. It rises with what an earlier version cannot read; the claim of a run has
-that of its log, and the other fields of a claim are the same in all formats."""
+"""The format of logs and of `RunEnd`. It rises with each change that an earlier version cannot read. A claim has the
+format of the log of its run; the other fields of a claim are the same in all formats."""
 SNAPSHOT: Final = "snapshot"
 MORE: Final = "more"
 OUTCOMES: Final = frozenset({"finished", "interrupted", "failed", "cancelled"})
@@ -36,10 +36,11 @@ OUTCOMES: Final = frozenset({"finished", "interrupted", "failed", "cancelled"})
 class Claim:
     """A run as its owner describes it to other processes.
 
-    - `run_id`, `agent`, `metadata`: see `ActiveRun`; the agent as log lines name it.
-    - `owner`: the process.
+    - `run_id`, `metadata`: see `ActiveRun`.
+    - `agent`: the agent's name in log lines.
+    - `owner`: the id of the owner's process.
     - `needs_readers`: whether the run is stopped when no process has readers of it.
-    - `format`: that of the run's log.
+    - `format`: the format of the run's log.
     """
 
     run_id: str
@@ -50,7 +51,7 @@ class Claim:
     format: int = FORMAT
 
     def to_json(self) -> bytes:
-        """As it is stored."""
+        """Returns the JSON that is stored."""
         return orjson.dumps(
             {
                 "run": self.run_id,
@@ -64,12 +65,12 @@ class Claim:
 
     @property
     def is_readable(self) -> bool:
-        """Whether the run's log can be read by this version."""
+        """Whether this version can read the run's log."""
         return self.format == FORMAT
 
     @classmethod
     def from_json(cls, stored: bytes) -> Claim:
-        """What `to_json` has written."""
+        """Reads what `to_json` returned."""
         fields = orjson.loads(stored)
         needs_readers = bool(fields.get("needs_readers"))
         return cls(
@@ -81,10 +82,10 @@ class Claim:
 class Entry:
     """An entry of a run's log.
 
-    - `fence`, `number`: the run, and the position in its log, from 1 on.
-    - `kind`: `SNAPSHOT` (the events bring a client that has nothing to where the run is), `MORE` (the next events), or
-      one of `OUTCOMES` (the last ones).
-    - `at`: how many events of the run there are up to it, as in `Offset.event`.
+    - `fence`: the run. `number`: the position in its log, which begins with 1.
+    - `kind`: `SNAPSHOT` (the events bring a client that has nothing up to date), `MORE` (the next events), or one of
+      `OUTCOMES` (the last events).
+    - `at`: the number of events of the run up to the end of this entry, as in `Offset.event`.
     - `frames`: the events as SSE frames, one after the other; encrypted if the thread has a cipher.
     """
 
@@ -95,25 +96,30 @@ class Entry:
     frames: bytes
 
     def events(self, cipher: CipherProtocol | None) -> list[tuple[dict[str, Any], bytes]]:
-        """Returns the events, each with its frame. Raises `SealedError` as `unseal`."""
+        """Returns the events, each with its frame. Raises `SealedError` as `unseal` does."""
         parts = unseal(self.frames, cipher).split(b"\n\n")[:-1]
         return [(orjson.loads(part[len(b"data: ") :]), part + b"\n\n") for part in parts]
 
 
 @dataclass(frozen=True, slots=True)
 class RunEnd:
-    """How a run ended. `last`: without the run itself. `claim`: that of a run whose log is all that is left of it."""
+    """How a run ended.
+
+    - `last`: the facts, without the run itself.
+    - `claim`: the claim of the run, if its events exist nowhere but in its log.
+    """
 
     last: LastRun
     claim: Claim | None = None
 
     @classmethod
     def of(cls, last: LastRun, claim: Claim) -> RunEnd:
-        """The end of a run with this claim."""
+        """Returns the end of a run that has this claim."""
         return cls(last) if last.run is None else cls(replace(last, run=None), claim)
 
     def to_json(self, cipher: CipherProtocol | None) -> bytes:
-        """Returns the JSON that is stored, encrypted if there is a cipher: it has messages and texts of errors."""
+        """Returns the JSON that is stored, encrypted if there is a cipher, because it contains messages and error
+        texts."""
         last, ending = self.last, self.last.ending
         error = {"error": ending.error} if isinstance(ending, Failed) else {}
         stored = orjson.dumps(
@@ -134,8 +140,8 @@ class RunEnd:
 
     @classmethod
     def from_json(cls, stored: bytes, cipher: CipherProtocol | None) -> RunEnd | None:
-        """Reads what `to_json` returned. None for an unknown format, and for what this process cannot decrypt: then
-        only the checkpoint says how the run ended."""
+        """Reads what `to_json` returned. Returns None if the format is unknown, or if this process cannot decrypt it:
+        then only the checkpoint says how the run ended."""
         try:
             fields = orjson.loads(unseal(stored, cipher))
         except SealedError as error:
@@ -161,5 +167,5 @@ class RunEnd:
 
 
 def quoted(text: str) -> str:
-    """A text without anything that has a meaning in a key. Ids may have lone surrogates."""
+    """Returns a text in which every character that has a meaning in a key is quoted. Ids may have lone surrogates."""
     return quote(text, safe="", errors="surrogatepass")

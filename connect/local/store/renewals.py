@@ -1,18 +1,18 @@
-"""Renews the leases of this process, even while its event loop is blocked: `Renewals`; one lease is a `HeldLease`.
+"""`Renewals` renews the leases of this process, even while its event loop is blocked. `HeldLease`: one lease.
 
-A publisher renews the lease of its run with each entry, and after a third of a lease. When a synchronous call blocks
-the event loop it can't; then a thread renews the lease, with an event loop and connections to the run database of its
-own.
+A publisher renews the lease of its run with each entry, and after a third of a lease without one. It can't while a
+synchronous call blocks the event loop. Then a thread renews the lease; it has its own event loop and its own
+connections to the run database.
 
 | the process | its leases |
 |---|---|
 | has a blocked event loop | are renewed by the thread, for `blocked` seconds at most |
-| is frozen | run out |
-| gets no answer from the database | run out, and its runs continue |
+| is frozen | expire |
+| gets no answer from the database | expire, and its runs continue |
 
 After a process was frozen, or blocked for too long, its leases may have expired, and other runs may have the threads.
-The first turn of the event loop notices that, and blocks until the database has answered: otherwise the graph would
-write meanwhile. A run that has lost its thread is stopped, and so is a run about which it gets no answer.
+The first turn of the event loop notices this, and blocks until the database has answered: otherwise the graph could
+write meanwhile. A run that has lost its thread is stopped, and so is a run about which the database does not answer.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from ...errors import StoreUnavailableError
 from .run_database import LeaseRenewer, Own
 
 _LOOKS: Final = 6
-"""How often in a lease the thread looks at the leases, and the event loop shows that it runs."""
+"""How often in a lease the thread looks at the leases, and the event loop shows that it is alive."""
 _DUE: Final = 0.4
-"""The part of a lease after which the thread renews it: a publisher does that earlier."""
+"""The part of a lease after which the thread renews it. A publisher does so earlier."""
 _SILENCE: Final = 2 / 3
-"""The part of a lease for which nobody may attend to the leases: after a longer silence they may be lost. Another run
-may have the thread one and a half leases after the last renewal, which was less than 1.5 - 2/3 leases before the
-silence."""
+"""The part of a lease for which neither thread may attend to the leases. After a longer silence they are checked.
+Another run may have the thread one and a half leases after the last renewal, and that was less than 1.5 - 2/3 leases
+before the silence began."""
 _FIRST_PAUSE: Final = 0.1
-"""Seconds before the thread begins again, the first time."""
+"""Seconds before the thread begins again after its first failure. The pause doubles each time, up to a lease."""
 TAKEN: Final = "The run lost its lease to another one of its thread, and is stopped"
 """Why a run is stopped, for the log."""
 _UNKNOWN: Final = "Its process stood still, and it cannot be asked whether the run still has its thread: it is stopped"
@@ -47,19 +47,24 @@ _log = logging.getLogger(__name__)
 
 
 def clock() -> float:
-    """Seconds on a clock that can't be set, and that continues while the process is frozen or the machine sleeps."""
+    """Returns seconds on a clock that can't be set, and that continues while the process is frozen or the machine
+    sleeps."""
     return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
 
 
 class HeldLease:
-    """The lease of one run, as this process knows it. `sent`: when its claim was sent, by `clock`. `seconds`: for how
-    long it is valid. `lose`: stops the run, given the reason; called in the run's event loop."""
+    """The lease of one run, as this process knows it.
+
+    - `sent`: when the claim was sent, by `clock`.
+    - `seconds`: the length of the lease.
+    - `lose`: stops the run, for the reason given; called in the run's event loop.
+    """
 
     def __init__(self, own: Own, sent: float, seconds: float, lose: Callable[[str], None]) -> None:
         self.own = own
         self.lose = lose
         self.is_taken = False
-        """Whether the database said that another run has the thread."""
+        """Whether the database has answered that another run has the thread."""
         self.is_doubtful = False
         """Whether another run may have the thread."""
         self._seconds = seconds
@@ -67,22 +72,22 @@ class HeldLease:
         self.doubt()
 
     def is_due(self) -> bool:
-        """Whether the thread has to renew it."""
+        """Returns whether the thread has to renew the lease."""
         return clock() > self._renewed + _DUE * self._seconds
 
     def doubt(self) -> None:
-        """Notes that nobody has attended to it for a while: it is doubtful if it has expired."""
+        """Marks the lease as doubtful if it has expired. Called after nobody has attended to it for a while."""
         self.is_doubtful = self.is_doubtful or clock() > self._renewed + self._seconds
 
     def renewed(self, sent: float) -> None:
-        """Notes that a command which was sent at this time, by `clock`, has renewed it."""
+        """Notes that a command which was sent at this time, by `clock`, has renewed the lease."""
         self._renewed = max(self._renewed, sent)
         if clock() < self._renewed + self._seconds:
             self.is_doubtful = False
 
 
 class _Running(NamedTuple):
-    """What the thread works with: its event loop, what renews leases in it, and the event that ends it."""
+    """The thread's event loop, the renewer of leases that it uses, and the event that ends it."""
 
     loop: asyncio.AbstractEventLoop
     renewer: LeaseRenewer
@@ -90,8 +95,11 @@ class _Running(NamedTuple):
 
 
 class Renewals:
-    """The leases of one store, and the thread that renews them, which begins with the first run. `connect`: makes
-    what renews leases in the thread; called there. `lease`, `blocked`: seconds, as for `RedisRunStore`."""
+    """The leases of one store, and the thread that renews them, which begins with the first run.
+
+    - `connect`: makes the renewer that the thread uses; called in the thread.
+    - `lease`, `blocked`: in seconds; see `RedisRunStore`.
+    """
 
     def __init__(self, connect: Callable[[], LeaseRenewer], lease: float, blocked: float) -> None:
         self._connect = connect
@@ -103,7 +111,7 @@ class Renewals:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._beat = 0.0
-        """When the event loop last showed that it runs, by `clock`."""
+        """When the event loop last showed that it is alive, by `clock`."""
         self._attended = clock()
         """When one of the two threads last attended to the leases, by `clock`."""
         self._thread: threading.Thread | None = None
@@ -134,8 +142,8 @@ class Renewals:
             self._timer = None
 
     def look(self, lease: HeldLease) -> None:
-        """Stops the run of a lease if it has lost its thread while this process stood still, or if that can't be asked.
-        Blocks the event loop until the database has answered, for half a lease at most."""
+        """Stops the run of a lease if it has lost its thread while this process stood still, or if the database does
+        not answer whether it has. Blocks the event loop until the database has answered, for half a lease at most."""
         self._attend()
         if lease.is_doubtful:
             self._settle()
@@ -145,12 +153,12 @@ class Renewals:
         self._is_closed.set()
         if self._thread is not None:
             if (running := self._running) is not None:
-                with suppress(RuntimeError):  # it has ended meanwhile
+                with suppress(RuntimeError):  # the thread has ended meanwhile
                     running.loop.call_soon_threadsafe(running.stopped.set)
             await asyncio.to_thread(self._thread.join, self._lease)
 
     def _show_life(self) -> None:
-        self._begin_timer()  # first: whatever is raised below
+        self._begin_timer()  # first, so that it runs even if something below raises
         self._attend()
         self._settle()
         self._beat = clock()
@@ -160,7 +168,7 @@ class Renewals:
         self._timer = self._loop.call_later(self._lease / _LOOKS, self._show_life)
 
     def _settle(self) -> None:
-        """Asks the database about the doubtful leases, and stops the runs that do not have their threads any more."""
+        """Asks the database about doubtful leases, and stops the runs that no longer have their threads."""
         if not (doubtful := [lease for lease in self._held() if lease.is_doubtful]):
             return
         if self._has_begun.wait(self._lease / 2) and (running := self._running) is not None:
@@ -248,7 +256,7 @@ class Renewals:
         await self._renew(renewer, due)
         for lease in due:
             if lease.is_taken and self._loop is not None:
-                with suppress(RuntimeError):  # it is closed
+                with suppress(RuntimeError):  # the event loop is closed
                     self._loop.call_soon_threadsafe(lease.lose, TAKEN)
 
     async def _renew(self, renewer: LeaseRenewer, leases: list[HeldLease]) -> None:

@@ -1,26 +1,35 @@
-"""What a run store keeps outside of its process: the interface `RunDatabase`, and the values of its answers. No I/O.
+"""The interface of a run database, `RunDatabase`, which a run store keeps outside of its process, and the values that
+its methods return. No I/O.
 
-A run database is small: it decides who has a thread, keeps the events of runs for other processes, and passes on a few
-notifications. When it is asked, and what follows from the answer, is decided once for all implementations, by the
-modules of this folder.
+A run database is small: it decides which run has a thread, keeps the events of runs for other processes, and passes on
+a few notifications. The other modules of this folder decide, once for all implementations, when to ask it and what to
+do with the answer.
 
 Rules for every implementation:
 
-1. A run has a thread until it is released, or is lost and another run is claimed. Each claim that is granted has a
-   higher number, the fence, than everything that was granted for the thread before.
-2. A run is lost when its lease has been over for half a lease. While a process could not ask the database, owners could
-   not renew their leases either. So the process that asks must have been in contact for half a lease (`keep_contact`).
-3. Every command may be carried out again, and late: a caller whose answer was lost sends it again.
-   - A claim has a token. The claim of a run that has ended does nothing, nor does one with a contact that is over.
-   - An entry that is in the log already is not written again.
-4. A run keeps its thread as long as no higher fence is known, also if its lease is over or the database has lost its
-   data: its next command takes the thread again.
+1. A run has its thread until it is released, or until it is lost and another run is claimed. A claim that is granted
+   gets a number, the fence, which is higher than that of any earlier claim of the thread.
+2. A run is lost half a lease after its lease has expired, but only for a process that has been in contact with the
+   database for the last half lease without a pause: while the database did not answer this process, it may not have
+   answered the owners either, and they could not renew their leases. Until then the lease is in doubt.
+   - A process is in contact as long as it calls `keep_contact` more often than its contact expires, after a third of a
+     lease or earlier. A contact is identified by its beginning: after a pause, another one begins.
+   - A database that has lost its data does not know of runs that go on. So it keeps since when it has been empty, and
+     a thread without a fence is in doubt for half a lease from then on. If a process that has been in contact before
+     (`is_first=False`) finds no such note, the data were lost, and the database has been empty since now. If a process
+     that makes contact for the first time finds none, the database is new, and no thread is in doubt.
+3. Every command may be carried out twice, or late, because a caller that gets no answer sends its command again.
+   - A claim has a token. A claim of a run that has ended does nothing, nor does a claim with an earlier contact.
+   - An entry that the log already has is not written again.
+4. A run keeps its thread as long as no higher fence is known, even if its lease has expired or the database has lost
+   its data: the next command of the run takes the thread again.
 5. An entry follows the last one of the log, or is a snapshot, which replaces all entries of the log.
-6. Notifications of a thread arrive in the order in which they were sent. They may be lost: then the takers are told so.
-7. Nothing is kept for ever: a log for as long as its last entry says (`Append.kept`), the input of a run until the run
-   ends, and everything else about a thread for a day.
+6. Notifications of a thread arrive in the order in which they were sent. If some may have been lost, the takers are
+   called with None.
+7. Nothing is kept for ever: a log is kept for as long as its last entry says (`Append.kept`), the input of a run until
+   the run ends, and everything else about a thread for a day.
 
-All methods raise `StoreUnavailableError` where the database does not answer.
+All methods raise `StoreUnavailableError` if the database does not answer.
 """
 
 from __future__ import annotations
@@ -33,8 +42,8 @@ from .active_run import ThreadKey
 from .records import Claim, Entry, RunEnd
 
 LOG_KEPT: Final = 60.0
-"""Seconds for which the log of a run is kept after its last entry, and in addition to its lease: readers of other
-processes need it for that long."""
+"""Seconds for which the log of a run is kept after the lease that its last entry renews: readers in other processes
+need it for that long."""
 
 
 class Claimed(NamedTuple):
@@ -47,13 +56,13 @@ class Claimed(NamedTuple):
 class Lease(NamedTuple):
     """The lease of a thread.
 
-    - `state`: `valid`: its run has it. `lost`: its run has lost it, and another may claim the thread.
-      `doubt`: it is not yet known whether the run is lost, or whether there is one. `free`: there is none.
-    - `seconds`: for which it is valid, or in doubt.
-    - `fence`, `claim`, `is_stopping`: of its run; of a free thread the highest fence, 0 if none is known. The fence
-      rises when a run is claimed and when it is released.
+    - `state`: `valid`: a run has the thread. `lost`: the run is lost, and another one may claim the thread.
+      `doubt`: it is not known yet whether the run is lost, or whether there is a run. `free`: there is no run.
+    - `seconds`: how long the lease is still valid, or in doubt at most.
+    - `fence`, `claim`, `is_stopping`: those of the run. A free thread has its highest fence here, or 0 if none is
+      known. The fence rises when a run is claimed and when it is released.
     - `last`: how the thread's last run ended.
-    - `waiting`: how many tickets there are.
+    - `waiting`: the number of tickets in the line of the thread.
     """
 
     state: Literal["valid", "doubt", "lost", "free"]
@@ -67,7 +76,7 @@ class Lease(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """A run as its owner knows it: its thread, its fence, its token, its claim."""
+    """A run as its owner knows it: the thread, the fence, the token and the claim."""
 
     thread: ThreadKey
     fence: int
@@ -76,7 +85,7 @@ class Own:
 
 
 class Log(NamedTuple):
-    """The log of a run: its thread and its fence."""
+    """Identifies the log of a run: the thread and the fence of the run."""
 
     thread: ThreadKey
     fence: int
@@ -84,13 +93,13 @@ class Log(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Append:
-    """An entry for the log of a run, which renews its lease as well.
+    """A command that appends an entry to the log of a run, and renews the lease of the run.
 
     - `own`: the run.
-    - `status`: the run's, or `free` after its end: then it needs no lease.
-    - `entry`: None only renews the lease.
-    - `number`: that of the last entry before this one.
-    - `kept`: seconds for which the log is kept from now on, if no other entry follows.
+    - `status`: the status of the run, or `free` after its end, when it needs no lease.
+    - `entry`: the entry; with None the command only renews the lease.
+    - `number`: the number of the last entry before this one.
+    - `kept`: seconds, in addition to a lease, for which the log is kept if no other entry follows.
     """
 
     own: Own
@@ -101,12 +110,12 @@ class Append:
 
 
 class Appended(NamedTuple):
-    """The answer to an entry.
+    """The answer to an `Append`.
 
-    - `answer`: `ok`: it is in the log. `gap`: entries before it are missing in the log, and a snapshot has to be next.
-      `taken`: another run has the thread.
+    - `answer`: `ok`: the entry is in the log. `gap`: the log lacks entries before this one, so the next entry must be
+      a snapshot. `taken`: another run has the thread.
     - `is_cancelled`: whether the run is to stop.
-    - `readers`: how many other processes have readers of it.
+    - `readers`: the number of other processes that have readers of the run.
     """
 
     answer: Literal["ok", "gap", "taken"]
@@ -118,10 +127,10 @@ class Appended(NamedTuple):
 class News:
     """A notification of a thread.
 
-    - `kind`: `started`: a run was claimed. `back`: the owner of a run whose lease was over has renewed it. `turn`: the
-      turn has passed on. `mark`: whoever gets it has got all that was sent before.
-    - `fence`, `claim`: of the run.
-    - `mark`: which one it is.
+    - `kind`: `started`: a run was claimed. `back`: the owner of a run has renewed its lease after it had expired.
+      `turn`: the turn has passed on. `mark`: its receiver has received everything that was sent before it.
+    - `fence`, `claim`: those of the run that started or came back.
+    - `mark`: the id of the mark.
     """
 
     kind: Literal["started", "back", "turn", "mark"]
@@ -131,14 +140,14 @@ class News:
 
 
 Take = Callable[[News | None], None]
-"""Takes what is notified of a thread; None: something may have been lost."""
+"""Takes the notifications of a thread; None says that some may have been lost."""
 Wake = Callable[[int | None], None]
-"""Another process wants one of this process's runs to stop, or has no readers of it any more. Takes the fence of the
-run; None: it may be any of them."""
+"""Called when another process wants a run of this process to stop, or no longer has readers of it. Takes the fence of
+the run, or None if it may be any run."""
 
 
 class LeaseRenewer(Protocol):
-    """The leases of a process, from another event loop."""
+    """Renews the leases of a process, from another event loop than that of its runs."""
 
     async def renew(self, runs: Sequence[Own]) -> Sequence[bool]:
         """See `RunDatabase.renew`."""
@@ -148,25 +157,32 @@ class LeaseRenewer(Protocol):
 
 
 class RunDatabase(LeaseRenewer, Protocol):
-    """The threads of one namespace and more, as one process sees them. `process`: its id. `lease`: seconds. See the
-    module."""
+    """The run database as one process sees it. See the rules of this module.
+
+    - `process`: the id of the process.
+    - `lease`: the length of a lease, in seconds.
+    """
 
     process: str
     lease: float
 
     def other_loop(self) -> LeaseRenewer:
-        """The same database for another event loop; called there."""
+        """Returns the same database for another event loop, in which this must be called."""
 
     def start(self) -> None:
-        """Begins to listen for what other processes want of this one's runs."""
+        """Begins to listen for the requests of other processes that concern runs of this process."""
 
     # --- who has a thread -----------------------------------------------------------------------------------------
 
     async def keep_contact(self, *, is_first: bool) -> bytes | None:
-        """Keeps this process in contact; the contact, which is another one after a pause. None: it is always in
-        contact. `is_first`: it has not been in contact yet, so an empty database is a new one. For a process that has
-        been in contact it has lost its data, and for half a lease any thread may have a run. Raises
-        `StoreUnavailableError` also where a claim would be refused."""
+        """Keeps this process in contact, and returns its contact, which changes after a pause. Returns None if the
+        process is always in contact.
+
+        `is_first`: whether the process has not been in contact yet. Then an empty database is a new one. If a process
+        that has been in contact finds it empty, the implementation notes that the data were lost now (rule 2).
+
+        Raises `StoreUnavailableError` even if the database answers but would refuse a claim, for example because it is
+        full. So an implementation writes something at each call."""
 
     async def claim(
         self,
@@ -177,28 +193,33 @@ class RunDatabase(LeaseRenewer, Protocol):
         revision: int | None = None,
         run_input: bytes = b"",
     ) -> Claimed | Claim | float | Literal["closed", "changed"]:
-        """Claims a thread. Gives `Claimed`; or the claim of the active run; or the seconds for which it is in doubt, or
-        has another contact than this one; or `closed`; or `changed`: its fence is not `revision`.
-        `run_input`: what another process needs to start the run again, should this one be lost; empty: nothing. It is
-        stored as it is: the caller encrypts it."""
+        """Claims a thread for a run.
+
+        Returns `Claimed` if the claim is granted, or the claim of the active run. Returns the seconds after which the
+        caller may try again if the lease is in doubt, or if `contact` is not the present contact of the process.
+        Returns `closed` if an input has closed the thread, and `changed` if the fence of the thread is not `revision`.
+
+        `run_input`: what another process needs to start the run again if this process is lost, or nothing. It is stored
+        as it is: the caller encrypts it."""
 
     async def input_of(self, log: Log) -> bytes:
-        """The `run_input` of a run that has not ended, whether its owner is lost or not. Empty if there is none, if the
-        run has ended or another one has been claimed, and after the database has lost its data."""
+        """Returns the `run_input` of a run that has not ended, whether or not its owner is lost. Returns nothing
+        (`b""`) if the claim had none, if the run has ended, if another run has been claimed, and if the database has
+        lost its data."""
 
     async def renew(self, runs: Sequence[Own]) -> Sequence[bool]:
-        """Renews the leases of runs, in this order; for each False if another run has its thread."""
+        """Renews the leases of runs. Returns for each, in this order, False if another run has its thread."""
 
     async def release(self, own: Own, last: RunEnd | None) -> bool:
-        """Frees the thread of a run, and keeps how it ended; False if another run has it. None: only the checkpoint
-        says how it ended."""
+        """Frees the thread of a run, and keeps how the run ended. Returns False if another run has the thread. `last`
+        is None if only the checkpoint says how the run ended."""
 
     async def lease_of(self, thread: ThreadKey) -> Lease:
-        """The lease of a thread, and what else is known of it at this moment."""
+        """Returns the lease of a thread, and what else the database knows of the thread at the same moment."""
 
     async def forget(self, thread: ThreadKey) -> None:
-        """Forgets how the last run ended, and the events of all runs: the thread was deleted. Its run, if it has one,
-        is lost, and does not have the thread any more should its owner come back."""
+        """Forgets a thread that was deleted: how its last run ended, and the events of all its runs. If it has a run,
+        the run loses the thread, and does not get it back if its owner returns."""
 
     # --- the events of runs ---------------------------------------------------------------------------------------
 
@@ -206,48 +227,48 @@ class RunDatabase(LeaseRenewer, Protocol):
         """Appends an entry to the log of each of these runs, and renews their leases."""
 
     async def read(self, logs: Mapping[Log, int]) -> Mapping[Log, Sequence[Entry]]:
-        """The entries of these logs after those of these numbers. Waits until there are any, or `interrupt_read` is
-        called, or for a while. There is one such call at a time."""
+        """Returns the new entries of these logs: those that come after the numbers given. Waits until there are any,
+        until `interrupt_read` is called, or for a while. Only one call may wait at a time."""
 
     async def interrupt_read(self) -> None:
-        """Makes `read` return if it waits: it is to be called with other logs."""
+        """Makes a `read` that waits return, so that it can be called with other logs."""
 
     async def entries(self, log: Log, after: int) -> Sequence[Entry]:
-        """The entries of a log after the entry of this number that are there now."""
+        """Returns the entries that a log has now after the entry number `after`."""
 
     async def has_log(self, log: Log) -> bool:
-        """Whether a run's log is still there."""
+        """Returns whether the log of a run still exists."""
 
     async def logs(self, thread: ThreadKey) -> Sequence[int]:
-        """The fences of the runs of a thread whose logs are there, the oldest first."""
+        """Returns the fences of the runs of a thread whose logs still exist, the oldest first."""
 
     async def drop_log(self, log: Log) -> None:
         """Deletes the log of a run that has ended."""
 
     async def note_readers(self, thread: ThreadKey, fence: int, owner: str, *, has_readers: bool) -> None:
-        """Notes for one more lease that this process has readers of a run; or, for its owner too, that it has none any
-        more."""
+        """Notes for one more lease that this process has readers of a run; or deletes the note, and tells the owner of
+        the run."""
 
     async def request_cancel(self, thread: ThreadKey, fence: int, owner: str) -> None:
-        """Asks the owner of a run to stop it. The owner sees this at its next entry at the latest."""
+        """Asks the owner of a run to stop it. The owner learns of this at its next entry at the latest."""
 
     # --- queued inputs --------------------------------------------------------------------------------------------
 
     async def turn(self, thread: ThreadKey, ticket: str, *, closes: bool) -> Lease | None:
-        """Gives a ticket a place in the order, or renews it for one more lease. If it is its turn, what is known of the
-        thread. `closes`: no run is claimed in its turn."""
+        """Puts a ticket at the end of the line, or renews it for one more lease. Returns the lease of the thread if the
+        ticket has the turn. `closes`: whether the thread is closed to claims during this turn."""
 
     async def leave(self, thread: ThreadKey, ticket: str) -> None:
-        """Takes a ticket back."""
+        """Takes a ticket out of the line."""
 
     # --- notifications --------------------------------------------------------------------------------------------
 
     async def subscribe(self, thread: ThreadKey, take: Take) -> None:
-        """Calls `take` with all that is notified of a thread from now on. If the database does not answer in time, that
-        begins when it does."""
+        """Calls `take` with every notification of a thread from now on; or, if the database does not answer in time,
+        from when it answers."""
 
     async def unsubscribe(self, thread: ThreadKey, take: Take) -> None:
-        """Ends what `subscribe` began."""
+        """Stops calling `take`."""
 
     async def publish_mark(self, thread: ThreadKey, mark: str) -> None:
-        """Notifies a mark."""
+        """Sends a mark to all who have subscribed to the thread."""

@@ -1,17 +1,17 @@
-"""Who runs on a thread, as all server processes know it: the `RunStore` interface. No I/O.
+"""The interface of a run store, `RunStore`: which run has a thread, as all server processes know it. No I/O.
 
-A store knows, by thread: the active run, how the last one ended, whose turn it is, and which runs start. It never has
-the tasks of runs: those are `runs.Runs`' of the process that owns them. `memory_store.MemoryRunStore` is the store of
-one process.
+For each thread, a store knows the active run, how the last run ended, which input has the turn, and which runs start.
+It never has the tasks of runs: the `runs.Runs` of the process that owns a run has them. `memory_store.MemoryRunStore`
+is the store of one process.
 
 Rules for every store:
 
-1. Of all that claim a thread at the same moment, one gets it; the others get `RunConflictError`. So does a claim for
-   which the thread was read (`revision`) before another run of it: its process may have been frozen since.
-2. A run is active from its claim until its owner releases it, which is when its graph has stopped. A client that got
-   the terminal event of a run that was not stopped finds the thread free, in every process.
+1. If several callers claim a thread at the same moment, one of them gets it, and the others get `RunConflictError`. So
+   does a caller that read the thread (`revision`) before another run of it: its process may have been frozen since.
+2. A run is active from its claim until its owner releases it, which is when its graph has stopped. If a run was not
+   stopped, a client that has received its terminal event finds the thread free, in every process.
 3. A run of any process is read, cancelled and waited for through its `ActiveRun`.
-4. How the last run of a thread with checkpoints ended is kept when a new one begins, until that one has ended.
+4. How the last run of a thread with checkpoints ended is still kept while the next run is active.
 """
 
 from __future__ import annotations
@@ -27,58 +27,61 @@ from .turns import Turn
 
 
 class RunStore(Protocol):
-    """Who runs on a thread. All methods belong to one event loop; what is asynchronous may ask a server."""
+    """The runs of all threads. All methods belong to one event loop; the asynchronous ones may ask a server."""
 
     is_shared: bool
     """Whether other processes read and stop the runs of this one."""
 
     def key(self, graph: Pregel[Any, Any, Any, Any], agent: str | None, thread_id: str) -> ThreadKey:
-        """The key of a graph's thread."""
+        """Returns the key of a thread of a graph."""
 
     async def claim(self, thread: ThreadKey, run: OwnedRun, revision: int | None = None) -> int:
-        """Makes a run, which has not begun, the active one of its thread; its number. Waits while the thread is closed.
-        Raises `RunConflictError`, with the id of the active run, where there is one; and where the thread has another
-        `revision` than this."""
+        """Makes a run that has not begun the active run of its thread, and returns its number. Waits while the thread
+        is closed. Raises `RunConflictError` with the id of the active run, if there is one, and if the revision of the
+        thread is not `revision`."""
 
     async def now(self, thread: ThreadKey) -> ThreadNow:
-        """What is known of a thread: `active`, `last` and more, at the price of one of them."""
+        """Returns `active`, `last` and more of a thread, at the price of one of them."""
 
     async def revision(self, thread: ThreadKey) -> int:
-        """A number that changes when a run of the thread starts, and when it ends."""
+        """Returns a number that changes when a run of the thread starts, and when it ends."""
 
     def confirmation(self, thread: ThreadKey, run: OwnedRun) -> Awaitable[None] | None:
-        """What an active run of this process waits for before it continues, where another run may have its thread by
-        now; a run that has lost it is stopped. None, at almost no cost, in any other case. Never raises."""
+        """Checks that an active run of this process still has its thread, if another run may have it by now. A run that
+        has lost its thread is stopped: then this returns an awaitable, in which the task of the run is cancelled.
+        Returns None, at almost no cost, in any other case. Never raises."""
 
     def release(self, thread: ThreadKey, run: OwnedRun, last: LastRun | None, done: Callable[[], None]) -> None:
-        """The run has ended and its graph has stopped: the thread is to be free. `last`: how it ended; None where only
-        its checkpoint says that. `done`: called once, when every process finds the thread free, or a little later where
-        they cannot be asked. Never waits and never raises."""
+        """Frees the thread of a run that has ended, and whose graph has stopped. Never waits and never raises.
+
+        - `last`: how the run ended; None if only its checkpoint says that.
+        - `done`: called once, when every process finds the thread free, or a little later if the store does not
+          answer."""
 
     def last_reader_left(self, thread: ThreadKey, run: OwnedRun) -> None:
-        """A run that is to be stopped without readers has no more in this process: stops it, if it has none in any."""
+        """Stops a run that needs readers and has none left in this process, unless it has readers in another one."""
 
     async def active(self, thread: ThreadKey) -> ActiveRun | None:
-        """The run that is running or stopping on a thread."""
+        """Returns the run that is running or stopping on a thread."""
 
     async def last(self, thread: ThreadKey) -> LastRun | None:
-        """How the last run on a thread ended, as long as that is kept."""
+        """Returns how the last run on a thread ended, as long as that is kept."""
 
     async def forget(self, thread: ThreadKey) -> None:
-        """Forgets how the last run on a thread ended, and the events of all its runs: the thread was deleted."""
+        """Forgets a thread that was deleted: how its last run ended, and the events of all its runs."""
 
     def turn(self, thread: ThreadKey) -> Turn:
-        """The turn on a thread."""
+        """Returns the turn on a thread."""
 
     async def started(self, thread: ThreadKey) -> Feed:
-        """The runs that start on a thread from now on, of all processes."""
+        """Returns a feed of the runs that start on a thread from now on, in any process."""
 
     async def has_inputs(self, thread: ThreadKey) -> bool:
-        """Whether an input of another process waits for its turn on a thread, or has it. If not, the feeds of the
-        thread have every run that has started. False where that can't be asked."""
+        """Returns whether an input of another process has the turn on a thread, or waits for it. If none does, the
+        feeds of the thread have every run that has started. Returns False if the store does not answer."""
 
     async def ping(self) -> None:
-        """Raises `StoreUnavailableError` where it can't be asked."""
+        """Raises `StoreUnavailableError` if the store does not answer."""
 
     async def aclose(self) -> None:
-        """Forgets everything, and ends what `started` gave. Runs that are active are their owners' to stop."""
+        """Forgets everything, and ends the feeds. Active runs must be stopped by their owners."""

@@ -1,11 +1,11 @@
-"""The runs that start on threads in other processes, for the feeds of this one: `Starts`.
+"""`Starts`: gives the feeds of this process the runs that start on their threads in other processes.
 
-A claim is notified, and once more by an owner whose lease had expired and who still has the thread. When notifications
-may have been lost, the active run is looked up. A run that the feeds have had already is skipped; one that counted as
-lost and came back is another object.
+Other processes are notified of a claim, and are notified again if the owner renews the lease after it had expired.
+When notifications may have been lost, the active run is looked up. A run that the feeds already have is skipped; a run
+that counted as lost and came back is another object.
 
-Notifications arrive in the order in which they were sent. So once a mark has arrived (`catch_up`), a feed
-has all runs that started before it.
+Notifications arrive in the order in which they were sent. So once a mark has arrived (`catch_up`), a feed has all runs
+that started before the mark was sent.
 """
 
 from __future__ import annotations
@@ -24,20 +24,19 @@ from .records import Claim
 from .run_database import News, RunDatabase, Take
 
 _MOST_UNUSED = 64
-"""How many threads without feeds stay subscribed; more, if even more threads have feeds."""
+"""The number of threads without feeds that stay subscribed; if more threads have feeds, as many as those."""
 
-Found = Callable[[ThreadKey, int, Claim], ActiveRun | None]
-"""The run of another process, by its fence and its claim; None for one of this process."""
+FindRun = Callable[[ThreadKey, int, Claim], ActiveRun | None]
+"""Returns the run of another process, by its fence and its claim; None for a run of this process."""
 
 
 class Starts:
-    """The feeds of all threads. `database`: notifies. `find`: the run of a
-    claim. `look`: the active run of a thread."""
+    """The feeds of all threads. `find`: returns the run of a claim. `look`: returns the active run of a thread."""
 
     def __init__(
         self,
         database: RunDatabase,
-        find: Found,
+        find: FindRun,
         look: Callable[[ThreadKey], Awaitable[ActiveRun | None]],
     ) -> None:
         self._database = database
@@ -47,18 +46,18 @@ class Starts:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def feed(self, thread: ThreadKey) -> Feed:
-        """A feed that has every run which starts from now on."""
-        feed, known = Feed(self._database.lease / 3), self._threads.setdefault(thread, _Thread())
-        known.feeds.add(feed)
-        if known.subscribed is None:  # a task of its own: others wait for it too when the first caller is cancelled
-            known.subscribed = self._begin(self._subscribe(thread, known))
-        if not known.subscribed.done():
-            await asyncio.wait([known.subscribed])
+        """Returns a feed that gets every run that starts from now on."""
+        feed, state = Feed(self._database.lease / 3), self._threads.setdefault(thread, _Thread())
+        state.feeds.add(feed)
+        if state.subscribed is None:  # a task of its own: other callers wait for it too if the first one is cancelled
+            state.subscribed = self._begin(self._subscribe(thread, state))
+        if not state.subscribed.done():
+            await asyncio.wait([state.subscribed])
         return feed
 
-    async def _subscribe(self, thread: ThreadKey, known: _Thread) -> None:
-        known.take = lambda news: self._take(thread, known, news)
-        await self._database.subscribe(thread, known.take)
+    async def _subscribe(self, thread: ThreadKey, state: _Thread) -> None:
+        state.take = lambda news: self._take(thread, state, news)
+        await self._database.subscribe(thread, state.take)
         await self._sweep()
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
@@ -68,82 +67,82 @@ class Starts:
         return task
 
     def start(self, thread: ThreadKey, number: int, run: ActiveRun) -> None:
-        """Gives the feeds a run that has started or come back, once."""
-        known = self._threads.get(thread)
-        if known is not None and (number > known.number or (number == known.number and run is not known.run())):
-            known.number, known.run = number, ref(run)
-            for feed in known.feeds:
+        """Gives the feeds of a thread a run that has started or come back, once."""
+        state = self._threads.get(thread)
+        if state is not None and (number > state.number or (number == state.number and run is not state.run())):
+            state.number, state.run = number, ref(run)
+            for feed in state.feeds:
                 feed.start(run)
 
     async def catch_up(self, thread: ThreadKey, seconds: float) -> None:
-        """Waits until the feeds of a thread have every run that has started, so many seconds at most. Raises
+        """Waits until the feeds of a thread have every run that has started, for this many seconds at most. Raises
         `StoreUnavailableError`."""
-        known = self._threads.get(thread)
-        if known is None:
+        state = self._threads.get(thread)
+        if state is None:
             return
         mark, has_arrived = uuid4().hex, asyncio.Event()
-        known.marks[mark] = has_arrived
+        state.marks[mark] = has_arrived
         try:
             await self._database.publish_mark(thread, mark)
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
                     await has_arrived.wait()
         finally:
-            del known.marks[mark]
+            del state.marks[mark]
 
     def close(self) -> None:
         """Ends all feeds."""
-        for known in self._threads.values():
-            for feed in known.feeds:
+        for state in self._threads.values():
+            for feed in state.feeds:
                 feed.close()
         for task in self._tasks:
             task.cancel()
 
-    def _take(self, thread: ThreadKey, known: _Thread, news: News | None) -> None:
+    def _take(self, thread: ThreadKey, state: _Thread, news: News | None) -> None:
         if news is None:
             self._begin(self._start_active(thread))
-            known.wake()
+            state.wake()
         elif news.claim is not None:
-            if news.fence >= known.number and (run := self._find(thread, news.fence, news.claim)):
+            if news.fence >= state.number and (run := self._find(thread, news.fence, news.claim)):
                 self.start(thread, news.fence, run)
         elif news.kind == "turn":
-            known.wake()
-        elif news.mark in known.marks:
-            known.marks[news.mark].set()
+            state.wake()
+        elif news.mark in state.marks:
+            state.marks[news.mark].set()
 
     async def _start_active(self, thread: ThreadKey) -> None:
-        """The active run of a thread reaches the feeds, if its notification was lost."""
+        """Gives the feeds the active run of a thread, whose notification may have been lost."""
         try:
             run = await self._look(thread)
         except StoreUnavailableError:
-            return  # it is subscribed again when the database answers
+            return  # once the database answers, the takers are called with None again
         if run is not None and run.is_readable:
             self.start(thread, run.number, run)
 
     async def _sweep(self) -> None:
-        """Unsubscribes threads without feeds, when there are many."""
-        unused = [(thread, known) for thread, known in self._threads.items() if not known.feeds]
+        """Unsubscribes from threads without feeds, if there are many."""
+        unused = [(thread, state) for thread, state in self._threads.items() if not state.feeds]
         if len(unused) > max(_MOST_UNUSED, len(self._threads) // 2):
-            for thread, known in unused:
-                if not known.feeds and self._threads.get(thread) is known and known.take is not None:
+            for thread, state in unused:
+                if not state.feeds and self._threads.get(thread) is state and state.take is not None:
                     del self._threads[thread]
-                    await self._database.unsubscribe(thread, known.take)
+                    await self._database.unsubscribe(thread, state.take)
 
 
 class _Thread:
     def __init__(self) -> None:
         self.feeds: WeakSet[Feed] = WeakSet()
         self.number = 0
-        """That of the last run that the feeds have."""
+        """The number of the last run that the feeds have."""
         self.run: Callable[[], ActiveRun | None] = lambda: None
-        """Gives that run, or None once nobody reads it any more."""
+        """Returns that run, or None once it has no readers."""
         self.take: Take | None = None
         self.subscribed: asyncio.Task[None] | None = None
-        """Ends when the thread is subscribed, or the database did not answer in time."""
+        """Done when the subscription has begun, or the database did not answer in time."""
         self.marks: dict[str, asyncio.Event] = {}
         """The marks that have not arrived yet."""
 
     def wake(self) -> None:
-        """Wakes the feeds: perhaps no input of the thread is queued any more."""
+        """Wakes the feeds, because the line of inputs may be empty now."""
         for feed in self.feeds:
             feed.wake()

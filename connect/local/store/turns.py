@@ -1,11 +1,13 @@
-"""The inputs of a thread, of all processes, one after the other: the interface `Turn`, and `DatabaseTurn`.
+"""Lets the inputs of a thread have their turns, one at a time, in all processes: the interface `Turn`, and
+`DatabaseTurn`.
 
-During its turn an input reads the thread, plans and starts its run: two that did so at once would plan for the same
-state, and only one could start. While a thread is deleted it is closed: runs that start without a turn wait too.
+During its turn, an input reads the thread, plans its run and starts it. Two inputs that did so at the same time would
+plan for the same state, and only one could start. While a thread is being deleted, it is closed, and even runs that
+start without a turn wait.
 
-From the moment it comes, each input has a ticket in a line in the run database. The first ticket has the turn. A ticket
-is valid for one lease and is renewed after a third of it, so a process that is lost delays the others for one lease at
-most.
+Each input takes a ticket when it arrives. The tickets of a thread form a line in the run database, and the first one
+has the turn. A ticket is valid for one lease, and is renewed after a third of a lease, so a process that is lost delays
+the others for one lease at most.
 """
 
 from __future__ import annotations
@@ -22,28 +24,28 @@ from .run_database import Lease, News, RunDatabase
 
 
 class Turn(Protocol):
-    """The turn on one thread, which inputs take in the order in which they came."""
+    """The turn on one thread, which inputs get in the order in which they arrived."""
 
     async def is_taken(self) -> bool:
-        """Whether an input has the turn, or waits for it."""
+        """Returns whether an input has the turn, or waits for it."""
 
     def taken(self) -> AbstractAsyncContextManager[ThreadNow]:
-        """Waits for the turn, and has it within the block; what the store knows of the thread then. Cancelling the wait
-        gives up the place in the order."""
+        """Waits for the turn, and has it within the block. The target of `as` is what the store knows of the thread at
+        that moment. Cancelling the wait gives up the place in the line."""
 
     def closed(self) -> AbstractAsyncContextManager[ThreadNow]:
-        """As `taken`, and no run is claimed within the block."""
+        """The same as `taken`, but closes the thread: no run is claimed within the block."""
 
 
 class DatabaseTurn:
-    """The turn on one thread of a run database; see `Turn`. `known`: what follows from a lease of the thread."""
+    """The turn on one thread of a run database; see `Turn`. `now_at`: returns what a lease says of the thread."""
 
     def __init__(
-        self, database: RunDatabase, thread: ThreadKey, known: Callable[[Lease], Awaitable[ThreadNow]]
+        self, database: RunDatabase, thread: ThreadKey, now_at: Callable[[Lease], Awaitable[ThreadNow]]
     ) -> None:
         self._database = database
         self._thread = thread
-        self._known = known
+        self._now_at = now_at
 
     async def is_taken(self) -> bool:
         """See `Turn`."""
@@ -66,7 +68,7 @@ class DatabaseTurn:
                     while (lease := await ticket.turn()) is None:
                         await news.next()
             ticket.keep()
-            yield await self._known(lease)
+            yield await self._now_at(lease)
         finally:
             await ticket.give_back()
 
@@ -83,15 +85,15 @@ class _Ticket:
         self._renewing: asyncio.Task[None] | None = None
 
     async def turn(self) -> Lease | None:
-        """What is known of the thread, if it is the first. It counts for one more lease."""
+        """Renews the ticket for one more lease. Returns the lease of the thread if the ticket is the first."""
         return await self._database.turn(self._thread, self._id, closes=self._closes)
 
     def keep(self) -> None:
-        """Renews it until it is given back. Most tickets are before there is anything to renew."""
+        """Renews the ticket until it is given back. Most tickets are given back before the first renewal."""
         self._timer = asyncio.get_running_loop().call_later(self._database.lease / 3, self._begin)
 
     async def give_back(self) -> None:
-        """Takes it out of the line. If the database does not answer, it expires."""
+        """Takes the ticket out of the line. If the database does not answer, the ticket expires."""
         if self._timer is not None:
             self._timer.cancel()
         if self._renewing is not None:
@@ -111,7 +113,7 @@ class _Ticket:
 
 
 class TurnNews:
-    """The notifications of a thread which say that the turn has passed on, within the block."""
+    """Subscribes, within the block, to the notifications that the turn on a thread has passed on."""
 
     def __init__(self, database: RunDatabase, thread: ThreadKey) -> None:
         self._database = database
@@ -120,7 +122,7 @@ class TurnNews:
 
     async def __aenter__(self) -> TurnNews:
         await self._database.subscribe(self._thread, self._take)
-        self._news.clear()  # the caller asks for the turn after this anyway
+        self._news.clear()  # the caller asks for the turn next anyway
         return self
 
     async def __aexit__(self, *_: object) -> None:
