@@ -1,10 +1,10 @@
-"""`Commands`: the Redis client, with one timeout and one number of tries for every command. What a command means is not
-known here.
+"""`Commands`: the Redis client, with one timeout and one number of tries for every command. It does not know what a
+command means.
 
-redis-py 5 to 8 have different timeouts, retries and pools. Here they are the same for all: a command has `timeout`
-seconds and is tried `_TRIES` times, whether the client is made here or was given. A command without an answer then
-raises `StoreUnavailableError`. redis-py closes the connection of a command that is given up, so a late answer cannot
-be taken for that of the next command.
+redis-py 5 to 8 have different timeouts, retries and pools. Here they are the same for all versions: a command has
+`timeout` seconds and is tried `_TRIES` times, whether the client was made here or passed in. If it has no answer then,
+it raises `StoreUnavailableError`. redis-py closes the connection of a command that is given up, so a late answer cannot
+be taken for the answer to the next command.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ _CONNECTIONS_OF_THREAD: Final = 2
 """Connections of the thread that renews leases, at most."""
 
 FAILURES: Final = (RedisError, OSError, TimeoutError)
-"""What is raised when Redis does not answer, or refuses because it is full, is loading, or has become a replica."""
+"""The exceptions that are raised if Redis does not answer, or refuses because it is full, is loading, or has become a
+replica."""
 
 _Answer = TypeVar("_Answer")
 _log = logging.getLogger(__name__)
@@ -41,7 +42,7 @@ _log = logging.getLogger(__name__)
 
 class Commands:
     """A client. `redis`: a URL, or a client with its own connections, which is not closed here. Raises `TypeError` for
-    anything else, `ValueError` for a client that decodes what it gets: events are bytes."""
+    anything else, and `ValueError` for a client that decodes responses, since events are bytes."""
 
     def __init__(
         self, redis: str | Redis, timeout: float, *, connections: int = _CONNECTIONS, is_logged: bool = True
@@ -72,8 +73,8 @@ class Commands:
         self._is_available = True
 
     def of_another_loop(self) -> Commands:
-        """The same commands for another event loop, with connections of their own. They do not log failures, which
-        these log."""
+        """Returns the same commands for another event loop, with connections of their own. They do not log failures,
+        because these do."""
         if isinstance(self._given, str):
             return Commands(self._given, self._timeout, connections=_CONNECTIONS_OF_THREAD, is_logged=False)
         copied = Commands(Redis(connection_pool=_copied(self.client.connection_pool)), self._timeout, is_logged=False)
@@ -81,7 +82,7 @@ class Commands:
         return copied
 
     def pubsub(self) -> PubSub:
-        """A new Pub/Sub connection."""
+        """Returns a new Pub/Sub connection."""
         made: PubSub = self.client.pubsub()
         return made
 
@@ -95,7 +96,7 @@ class Commands:
         async def evaluated() -> Any:
             try:
                 return await self.client.evalsha(sha, len(names), *given)
-            except NoScriptError:  # the first time, and after Redis came back
+            except NoScriptError:  # the first time, and after Redis was started again
                 return await self.client.eval(script, len(names), *given)
 
         return await self.ask(evaluated, proves=proves)
@@ -116,16 +117,19 @@ class Commands:
                     return list(await pipeline.execute())
                 except NoScriptError:
                     await self.client.script_load(script)
-                    raise  # and they are sent again
+                    raise  # `ask` sends them again
 
         return await self.ask(evaluated)
 
     async def ask(
         self, command: Callable[[], Awaitable[_Answer]], *, proves: bool = False, more: float = 0.0
     ) -> _Answer:
-        """The answer to a command, which may be carried out more than once. Raises `StoreUnavailableError`. `proves`:
-        whether an answer means that Redis answers all commands; one that only reads does not, as a full Redis answers
-        it. `more`: seconds for which it blocks."""
+        """Sends a command, which may be carried out more than once, and returns the answer. Raises
+        `StoreUnavailableError`.
+
+        - `proves`: whether an answer proves that Redis answers all commands. The answer to a command that only reads
+          does not, because even a full Redis answers it.
+        - `more`: seconds for which the command blocks."""
         for tries_left in reversed(range(_TRIES)):
             try:
                 async with asyncio.timeout(self._timeout + more):
@@ -147,7 +151,7 @@ class Commands:
 
     @property
     def longest_block(self) -> float:
-        """Seconds for which a command may block: the connections of a client that was given may have a timeout."""
+        """Seconds for which a command may block: the connections of a client that was passed in may have a timeout."""
         seconds = self.client.connection_pool.connection_kwargs.get("socket_timeout")
         return math.inf if seconds is None else float(seconds) / 2
 
@@ -163,7 +167,7 @@ def _sha(script: str) -> str:
 
 
 def _copied(pool: Any, sentinel: Any = Sentinel, of_sentinel: Any = SentinelConnectionPool) -> Any:
-    """A new pool with the same settings, since the connections of a pool belong to one event loop."""
+    """Returns a new pool with the same settings, since the connections of a pool belong to one event loop."""
     known = {name: value for name, value in pool.connection_kwargs.items() if name != "connection_pool"}
     if not isinstance(pool, of_sentinel):
         return type(pool)(connection_class=pool.connection_class, **known)

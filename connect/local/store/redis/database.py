@@ -20,7 +20,7 @@ from .subscriber import Subscriber
 _DAY: Final = 86_400_000
 """Milliseconds for which the outcome of a run is kept."""
 _CONTACTS_A_LEASE: Final = 3
-"""A contact ends after this part of a lease: earlier than any lease that could not be renewed."""
+"""A contact expires after a lease divided by this: earlier than any lease that could not be renewed."""
 
 
 class RedisLeaseRenewer:
@@ -42,8 +42,12 @@ class RedisLeaseRenewer:
 
 
 class RedisRunDatabase(RedisLeaseRenewer, RunDatabase):
-    """The threads of one Redis, for one process. `lease`: seconds. `process`: its id. `background`: its tasks. `wake`:
-    see `Wake`. `timeout`: seconds in which a subscription begins, if Redis answers."""
+    """The threads of one Redis, for one process.
+
+    - `lease`: the length of a lease, in seconds.
+    - `process`: the id of the process. `background`: the tasks of its store. `wake`: see `Wake`.
+    - `timeout`: seconds for which the beginning of a subscription is waited for.
+    """
 
     def __init__(
         self, commands: Commands, lease: float, process: str, background: Background, wake: Wake, timeout: float

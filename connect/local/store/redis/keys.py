@@ -1,21 +1,21 @@
-"""The names of keys in Redis, what is in them, and the messages of channels. No I/O.
+"""The names of keys in Redis, their contents, and the messages of channels. No I/O.
 
-The keys of a thread have one hash tag, so that they are in one slot; ids are quoted in it: they may have braces.
+The keys of a thread have one hash tag, so that they are in one slot. Ids are quoted in it, because they may have braces.
 
-| key | what it has | expires |
+| key | contents | expires |
 |---|---|---|
-| `thread` | hash: `fence`; `ended` and `last` (the token of the last run that ended, and how, JSON); until a run has ended its `token`, `claim` (JSON), lease (`until`, in ms), `status`, `cancel`, and the `input` with which it can be started again; once the thread was deleted, `forgotten` (the fence up to which nothing is kept) | a day after the last run |
-| `log:<fence>` | stream: `kind`, `at`, `frames`; ids are `<fence>-<number>`, from 1, no gaps | a minute after its end, or later |
-| `logs` | sorted set: the fences of the runs that have a log, and until when they have it | with the last of them |
-| `line`, `alive` | list and hash: tickets of inputs, and until when they count | after two leases |
+| `thread` | hash: `fence`; `ended` and `last` (the token of the last run that ended, and how, JSON); until a run has ended, its `token`, `claim` (JSON), lease (`until`, in ms), `status`, `cancel`, and the `input` with which it can be started again; after the thread was deleted, `forgotten` (the fence up to which nothing is kept) | a day after the last run |
+| `log:<fence>` | stream: `kind`, `at`, `frames`; ids are `<fence>-<number>`, from 1 on without gaps | a minute after its end, or later |
+| `logs` | sorted set: the fences of the runs that have a log, and when each log expires | with the last log |
+| `line`, `alive` | list and hash: the tickets of inputs, and until when they are valid | after two leases |
 | `closed` | the ticket that has closed the thread | after a lease |
-| `readers:<fence>` | hash: processes with readers of the run, and until when that counts | after two leases |
-| `live` | channel: claims (`started`, and `back` from an owner whose lease was over), `turn`, `mark`; earlier versions send entries too | |
+| `readers:<fence>` | hash: the processes with readers of the run, and until when each note is valid | after two leases |
+| `live` | channel: claims (`started`, and `back` from an owner whose lease had expired), `turn`, `mark`; earlier versions send entries too | |
 | `appended` | channel: the fence of a run that has a new entry | |
-| `agui:owner:<owner>` | channel of a process: the fence of a run that is to be looked at | |
-| `agui:wake:<process>` | stream: has a new entry when the process is to read other logs | after a minute |
-| `agui:contact:<process>` | since when it has been in contact with Redis, in ms | after a third of a lease |
-| `agui:emptied` | since when Redis has been known to have lost its data, in ms; 0 if it has not | a day |
+| `agui:owner:<owner>` | channel of a process: the fence of a run that another process wants to stop, or no longer reads | |
+| `agui:wake:<process>` | stream: gets an entry when the process should read other logs | after a minute |
+| `agui:contact:<process>` | since when the process has been in contact with Redis, in ms | after a third of a lease |
+| `agui:emptied` | when Redis was found to have lost its data, in ms; 0 if it has not lost any | after a day without contacts |
 """  # noqa: E501 - a table
 
 from __future__ import annotations
@@ -50,31 +50,32 @@ class Keys:
         self.logs = f"{self._tag}:logs"
 
     def log(self, fence: int) -> str:
-        """The log of a run."""
+        """Returns the key of the log of a run."""
         return f"{self._tag}:log:{fence}"
 
     def readers(self, fence: int) -> str:
-        """The processes with readers of a run."""
+        """Returns the key of the processes that have readers of a run."""
         return f"{self._tag}:readers:{fence}"
 
 
 def owner_channel(owner: str) -> str:
-    """The channel of a process."""
+    """Returns the channel of a process."""
     return f"{PREFIX}:owner:{owner}"
 
 
 def wake_key(process: str) -> str:
-    """What interrupts the reader of a process."""
+    """Returns the key of the stream that interrupts the reader of a process."""
     return f"{PREFIX}:wake:{process}"
 
 
 def contact_key(process: str) -> str:
-    """The contact of a process."""
+    """Returns the key of the contact of a process."""
     return f"{PREFIX}:contact:{process}"
 
 
 def news_of(message: bytes) -> News | None:
-    """What was published on a thread's channel. None for an entry, and for what only later versions know."""
+    """Reads a message of a thread's channel. Returns None for an entry, and for a kind that only later versions
+    know."""
     head, _, body = message.partition(b"\n")
     kind, entry_id, _ = head.split(b" ")
     fence, _ = _parsed(entry_id)
@@ -90,7 +91,7 @@ def news_of(message: bytes) -> News | None:
 
 
 def entry_of(entry_id: bytes, fields: Mapping[bytes, bytes]) -> Entry:
-    """What is in a log."""
+    """Reads an entry of a log."""
     return Entry(*_parsed(entry_id), fields[b"kind"].decode(), int(fields[b"at"]), fields[b"frames"])
 
 

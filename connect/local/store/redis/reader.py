@@ -1,8 +1,8 @@
-"""Reads the logs of the runs that a process follows: `LogReader`.
+"""`LogReader` reads the logs of the runs that a process follows.
 
-It waits for up to `_MOST_BLOCKED` logs in one `XREAD` that blocks; another stream, `wake`, lets the process interrupt
-that. As such a command names all of its streams each time, more logs are waited for by Pub/Sub: each entry is notified
-by the name of its log. Then the logs that were named are read.
+Up to `_MOST_BLOCKED` logs are read by one `XREAD` that blocks; another stream in it, `wake`, lets the process interrupt
+the command. Such a command names all of its streams each time. So with more logs, the reader waits for Pub/Sub messages
+instead, which name each log that has a new entry, and reads these logs.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from .keys import Keys, entry_of, wake_key
 from .subscriber import Subscriber
 
 _MOST_BLOCKED: Final = 200
-"""Logs that one command waits for. Redis and the client take some 0.1 ms for a command with so many."""
+"""Logs that one command waits for, at most. Redis and the client take some 0.1 ms for a command with so many."""
 _WAKE: Final = 60_000
 """Milliseconds for which the stream `wake` is kept."""
 
 
 class LogReader:
-    """One process's reader. `idle`: seconds for which it waits at most."""
+    """The reader of one process. `idle`: seconds for which `read` waits, at most."""
 
     def __init__(self, commands: Commands, subscriber: Subscriber, process: str, idle: float) -> None:
         self._commands = commands
         self._subscriber = subscriber
         self._wake = wake_key(process)
         self._woken = b"0-0"
-        """The last entry of `wake`."""
+        """The id of the last entry of `wake` that was read."""
         self._idle = min(idle, commands.longest_block)
         self._is_blocked = False
         self._takers: dict[Log, Callable[[bytes | None], None]] = {}
-        """Of the logs that are waited for by Pub/Sub."""
+        """The takers of Pub/Sub messages, one for each log."""
         self._named: set[Log] = set()
-        """Those that were named."""
+        """The logs that messages have named since the last read."""
         self._news = asyncio.Event()
 
     async def read(self, logs: Mapping[Log, int]) -> dict[Log, list[Entry]]:

@@ -1,17 +1,18 @@
-"""What a run store does in Redis in one step: Lua scripts, each a few lines. Redis 6 or newer, or Valkey; no modules.
+"""The Lua scripts of a run store, each of which is one atomic step in Redis. They need Redis 6 or newer, or Valkey, and
+no modules.
 
-A command whose answer was lost is sent again, and one that was sent to a Redis that did not answer may be carried out
-much later. So every script may be repeated or delayed:
+A command whose answer was lost is sent again, and a command that was sent while Redis did not answer may be carried out
+much later. So every script may be repeated or delayed (rule 3 of `run_database`):
 
-- A claim has a token. A run that has ended leaves it with the thread, so that its claim does nothing then. It also has
-  the process's contact: after an outage, a claim that was sent before does nothing.
+- A claim has a token. The thread keeps the token of its last run after the end, so that a claim with this token does
+  nothing. A claim also has the contact of its process, so that it does nothing if it was sent before an outage.
 - An entry has its number in its id. An entry that is in the log already is not written again.
-- A thread is the run's as long as no higher fence is known, also if its lease is over, or Redis came back empty. The
-  end of a run raises the fence of the thread.
+- A run keeps its thread as long as no higher fence is known, even if its lease has expired, or Redis has lost its data.
+  The end of a run raises the fence of the thread.
 
-A run whose lease is over counts as lost half a lease later, when another run may claim the thread. But while Redis did
-not answer, no process could renew a lease. So a process that asks must have been in contact with Redis for half a
-lease, without a pause: an owner that exists has renewed its lease by then. All times are those of Redis.
+A run counts as lost half a lease after its lease has expired, and then another run may claim the thread. But while
+Redis did not answer, no process could renew a lease. So the process that asks must have been in contact with Redis for
+half a lease, without a pause: by then, an owner that still exists has renewed its lease. All times are those of Redis.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local function after(ms) return string.format('%.0f', now + ms) end
 """
-"""Lets a script write what depends on the time, which Redis before 7 must know. `now` is in ms."""
+"""Allows a script to write values that depend on the time, which Redis before 7 must be told. `now` is in ms."""
 
 CONTACT: Final = (
     _NOW
@@ -35,9 +36,10 @@ redis.call('PEXPIRE', KEYS[2], ARGV[2])
 return redis.call('GET', KEYS[1])
 """
 )
-"""Keys: contact, emptied. Arguments: for how many ms the contact counts, keep in ms, whether the process has been in
-contact before: then Redis came back empty if it does not know `emptied`. Gives the contact. It always writes, so a
-Redis that is full, or has become a replica, refuses it, as it would refuse a new run."""
+"""Keys: contact, emptied. Arguments: for how many ms the contact is valid, for how many ms `emptied` is kept, and 1 if
+the process has been in contact before. If it has, and Redis does not know `emptied`, Redis has lost its data. Returns
+the contact. The script always writes, so a Redis that is full, or has become a replica, refuses it, just as it would
+refuse a new run."""
 
 _LEASE: Final = (
     _NOW
@@ -58,8 +60,9 @@ local function lease_state()
 end
 """
 )
-"""The state of a thread's lease: `valid`, and for how many ms; `doubt`, and for how many; `lost`; or `free`. It names
-the first three keys and the first argument of the scripts that begin with it. What is not known is false."""
+"""Defines `lease_state()`, which returns the state of a thread's lease and the ms for which it is `valid` or in `doubt`
+(0 if it is `lost` or `free`). It names the first three keys and the first argument of the scripts that begin with it.
+Fields that do not exist are false."""
 
 _KNOWN: Final = (
     _LEASE
@@ -75,11 +78,11 @@ local function known()
 end
 """
 )
-"""What is known of a thread: the state and the ms of its lease; the fence, the claim and the status of its run; how the
-last run ended; and how many tickets wait. It names two keys more."""
+"""Defines `known()`, which returns the fields of a `Lease`: the state and the ms of the lease; the fence, the claim and
+the status of the run; how the last run ended; and the number of tickets. It names two more keys."""
 
 LEASE: Final = _KNOWN + "return known()"
-"""Keys: thread, contact, emptied, line, alive. Argument: half a lease in ms. Gives what is known."""
+"""Keys: thread, contact, emptied, line, alive. Argument: half a lease in ms. Returns `known()`."""
 
 CLAIM: Final = (
     _LEASE
@@ -104,11 +107,13 @@ redis.call('PUBLISH', channel, 'started ' .. granted .. '-0 0\\n' .. its_claim)
 return {'claimed', granted, last or ''}
 """
 )
-"""Keys: thread, contact, emptied, closed. Arguments: half a lease in ms, token, lease and keep in ms, claim, channel,
-the contact of the process, the fence that the thread is to have ("": any), the input ("": none is kept). Gives
-`claimed` with the fence and the last run; `busy` with the claim of the active run; `doubt` with ms at most after which
-to ask again; `closed`; `changed`: it has another fence; `over` for a claim that was delayed until its run had ended: no
-caller waits for this answer."""
+"""Keys: thread, contact, emptied, closed. Arguments: half a lease in ms, the token, the lease in ms, for how many ms
+the thread is kept, the claim, the channel, the contact of the process, the fence that the thread must have ("": any),
+and the input of the run ("": nothing is kept).
+
+Returns `claimed` with the fence and how the last run ended; `busy` with the claim of the active run; `doubt` with the
+ms after which to ask again, at most; `closed`; `changed` if the thread has another fence; or `over` if the claim was
+delayed until its run had ended, in which case no caller waits for the answer."""
 
 _OWNED: Final = """
 local thread = KEYS[1]
@@ -123,8 +128,9 @@ local function is_owned()
   return true
 end
 """
-"""Whether the run has the thread, or gets it again. It names the first key and four arguments of the scripts that
-begin with it."""
+"""Defines `is_owned()`, which returns whether the run has its thread; the run takes the thread again if no higher fence
+is known. It names the first key and the first four arguments of the scripts that begin with it: the fence and the token
+of the run, for how many ms the thread is kept, and the claim."""
 
 _RENEWED: Final = (
     _NOW
@@ -142,8 +148,8 @@ local function renew(lease_ms, channel, ...)
 end
 """
 )
-"""Renews the lease of a run that has the thread. If it was over, readers elsewhere may have been told that the owner is
-lost: they are told that it is back."""
+"""Defines `renew()`, which renews the lease of a run that has its thread. If the lease had expired, readers in other
+processes may have been told that the owner is lost, so they are told that it is back."""
 
 RENEW: Final = (
     _RENEWED
@@ -153,7 +159,7 @@ renew(ARGV[5], ARGV[6])
 return 'ok'
 """
 )
-"""Key: thread. Arguments after the first four: the lease in ms, channel. Gives `ok`, or `taken`."""
+"""Key: thread. Arguments after the first four: the lease in ms, the channel. Returns `ok` or `taken`."""
 
 APPEND: Final = (
     _RENEWED
@@ -191,12 +197,14 @@ end
 return {answer, status ~= 'free' and cancel or '', elsewhere}
 """
 )
-"""Keys: thread, log, readers, logs. Arguments after the first four: the run's status (`free` after its end: then it
-needs no lease), the lease in ms, for how long the log is kept, channel; number, kind, `at` and frames of the entry; the
-channel on which a new entry is notified. Without a kind it renews the lease, and the number is that of the last entry.
-Gives `ok`, `gap` (entries before this one are missing in the log: a snapshot is next) or `taken` (another run has the
-thread), whether the run is to stop, and how many other processes have readers. The last entries of a run whose thread
-was deleted meanwhile are not kept."""
+"""Keys: thread, log, readers, logs. Arguments after the first four: the run's status (`free` after its end, when it
+needs no lease), the lease in ms, for how many ms the log is kept, the channel; the number, the kind, `at` and the
+frames of the entry; and the channel for the notification of a new entry. Without a kind, the script only renews the
+lease, and the number is that of the last entry.
+
+Returns `ok`, `gap` (the log lacks entries before this one, so a snapshot must follow) or `taken` (another run has the
+thread); whether the run is to stop; and the number of other processes that have readers. If the thread was deleted
+meanwhile, the last entries of the run are not kept."""
 
 END: Final = (
     _RENEWED
@@ -212,7 +220,8 @@ redis.call('PEXPIRE', thread, keep_ms)
 return 'free'
 """
 )
-"""Key: thread. Arguments after the first four: how the run ended, "" where only its checkpoint says that; channel."""
+"""Ends a run. Key: thread. Arguments after the first four: how the run ended ("" if only its checkpoint says that), the
+channel. Returns `free` or `taken`."""
 
 FORGET: Final = """
 local thread, logs = KEYS[1], KEYS[2]
@@ -227,8 +236,8 @@ if fence then
 end
 return redis.call('ZRANGE', logs, 0, -1)
 """
-"""Keys: thread, logs. For a thread that is deleted, and whose run, if it has one, is lost: should its owner come back,
-the run does not have the thread any more. Gives the fences of the runs that have a log."""
+"""Forgets a thread that is deleted. If it has a run, the run loses the thread, and does not get it back if its owner
+returns. Keys: thread, logs. Returns the fences of the runs that have a log."""
 
 LOGS: Final = (
     _NOW
@@ -237,7 +246,7 @@ redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
 return redis.call('ZRANGE', KEYS[1], 0, -1)
 """
 )
-"""Key: logs. Gives the fences of the runs that have a log."""
+"""Key: logs. Returns the fences of the runs that have a log."""
 
 DROP_LOG: Final = """
 redis.call('DEL', KEYS[2])
@@ -251,14 +260,14 @@ redis.call('HSET', KEYS[1], 'cancel', '1')
 redis.call('PUBLISH', ARGV[2], ARGV[3])
 return 1
 """
-"""Key: thread. Arguments: fence, the owner's channel, and what is published there."""
+"""Key: thread. Arguments: the fence, the owner's channel, and the message that is published there."""
 
 WAKE: Final = """
 redis.call('XADD', KEYS[1], 'MAXLEN', 1, '*', 'woken', '')
 redis.call('PEXPIRE', KEYS[1], ARGV[1])
 return 1
 """
-"""Key: wake. Argument: for how many ms it is kept."""
+"""Key: wake. Argument: for how many ms the stream is kept."""
 
 READERS: Final = (
     _NOW
@@ -273,8 +282,8 @@ redis.call('PEXPIRE', KEYS[1], 2 * ARGV[2])
 return 1
 """
 )
-"""Key: readers. Arguments: a process, for how many ms its readers count (0: it has none any more), the owner's channel,
-and what is published there then."""
+"""Key: readers. Arguments: a process, for how many ms the note of its readers is valid (0 if it no longer has any), the
+owner's channel, and the message that is published there if it has none."""
 
 TURN: Final = (
     _KNOWN
@@ -295,8 +304,9 @@ if closes == '1' then redis.call('SET', closed, ticket, 'PX', ticket_ms) end
 return known()
 """
 )
-"""Keys: those of `LEASE`, closed. Arguments: half a lease in ms, ticket, its time in ms, whether it closes the thread.
-Gives what is known in its turn, or else 0. A ticket whose time is over is dropped once it is the first."""
+"""Keys: those of `LEASE`, closed. Arguments: half a lease in ms, the ticket, for how many ms it is valid, and 1 if it
+closes the thread. Returns `known()` if the ticket has the turn, else 0. A ticket that has expired is dropped when it
+becomes the first."""
 
 LEAVE: Final = """
 redis.call('LREM', KEYS[1], 0, ARGV[1])
@@ -305,4 +315,4 @@ if redis.call('GET', KEYS[3]) == ARGV[1] then redis.call('DEL', KEYS[3]) end
 redis.call('PUBLISH', ARGV[2], 'turn 0-0 0\\n')
 return 1
 """
-"""Keys: line, alive, closed. Arguments: ticket, channel."""
+"""Keys: line, alive, closed. Arguments: the ticket, the channel."""

@@ -25,12 +25,12 @@ class RedisRunStore(DatabaseRunStore):
     - `lease`: seconds after which a run counts as lost, unless its process renews the lease. A process that is frozen
       for longer loses its runs.
     - `window`: seconds for which events are gathered for other processes.
-    - `timeout`: seconds that a command may take.
+    - `timeout`: seconds that a command may take, at most.
     - `blocked`: seconds for which the event loop may stand still, because a synchronous call blocks it. In this time a
       thread renews the leases of the process.
 
-    Agents must have names. Connects at its first use. Raises `TypeError` and `ValueError` for arguments that are
-    not like these.
+    Agents must have names. The store connects when it is first used. Raises `TypeError` and `ValueError` for invalid
+    arguments.
     """
 
     def __init__(

@@ -1,10 +1,10 @@
-"""The one Pub/Sub connection of a process: `Subscriber`. It passes each message to the takers of its channel, and does
+"""`Subscriber`: the one Pub/Sub connection of a process. It passes each message to the takers of its channel, and does
 not know what a message means.
 
 Rules:
 
-1. Messages may be lost, while there is no connection and while this process does not read. So at each subscription of a
-   channel, the first one and any later one, its takers are called with None: they have to read what they follow.
+1. Messages may be lost while there is no connection, and while this process does not read. So each time a subscription
+   begins, its takers are called with None, and have to read what they follow.
 2. One task reads, and only this task connects again. A connection without messages is tested with a `PING`.
 """
 
@@ -24,7 +24,7 @@ from .commands import FAILURES, Commands
 _TASK: Final = "redis subscriber"
 
 Take = Callable[[bytes | None], None]
-"""Takes a message; None: some may have been lost."""
+"""Takes a message; None says that some may have been lost."""
 
 _log = logging.getLogger(__name__)
 
@@ -36,8 +36,12 @@ class _Channel:
 
 
 class Subscriber:
-    """The channels of a process, each with its takers. `own`: the channel that it always has, with its taker. `idle`:
-    seconds without a message after which the connection is tested. `wait`: seconds for which `subscribe` waits."""
+    """The channels of a process, each with its takers.
+
+    - `own`: the channel of the process itself, with its taker.
+    - `idle`: seconds without a message after which the connection is tested.
+    - `wait`: seconds for which `subscribe` waits, at most.
+    """
 
     def __init__(
         self, commands: Commands, background: Background, own: tuple[str, Take], *, idle: float, wait: float
@@ -50,18 +54,18 @@ class Subscriber:
         self._pubsub: PubSub | None = None
 
     def start(self) -> None:
-        """Connects, if it has not yet."""
+        """Connects, unless it has already."""
         self._background.begin(_TASK, self._read)
 
     async def subscribe(self, name: str, take: Take) -> None:
-        """Calls `take` with each message of a channel from now on. If Redis does not answer in time, the messages come
-        once it does."""
+        """Calls `take` with each message of a channel from now on; or, if Redis does not answer in time, from when it
+        answers."""
         known = self._channels.get(name)
         channel = self._channels.setdefault(name, _Channel())
         channel.takers.append(take)
         self.start()
         if known is None and self._pubsub is not None:
-            with suppress(*FAILURES):  # the reading task sees it too
+            with suppress(*FAILURES):  # the task that reads gets the error too, and connects again
                 async with asyncio.timeout(self._wait):
                     await self._pubsub.subscribe(name)
         with suppress(TimeoutError):
@@ -69,7 +73,7 @@ class Subscriber:
                 await channel.is_subscribed.wait()
 
     async def unsubscribe(self, name: str, take: Take) -> None:
-        """Ends what `subscribe` began."""
+        """Stops calling `take`."""
         channel = self._channels[name]
         channel.takers.remove(take)
         if channel.takers:
@@ -95,7 +99,7 @@ class Subscriber:
                         await self._receive(pubsub)
                         tries = 0
             except FAILURES as error:
-                self._background.works(_TASK)  # Redis does not
+                self._background.works(_TASK)  # the task works, although Redis does not
                 if not tries:
                     _log.warning("The Pub/Sub connection to Redis was lost (%s: %s).", type(error).__name__, error)
             finally:
@@ -106,7 +110,7 @@ class Subscriber:
             tries += 1
 
     async def _receive(self, pubsub: PubSub) -> None:
-        """Takes what comes next. Raises one of `FAILURES` where nothing comes, not even an answer."""
+        """Takes the next message. Raises one of `FAILURES` if there is none, and no answer to a `PING` either."""
         message = await pubsub.get_message(timeout=self._idle)
         if message is None:
             await pubsub.ping()

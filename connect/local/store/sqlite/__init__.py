@@ -1,11 +1,11 @@
 """The run database in a SQLite file, and the run store over it: `SqliteRunStore`. For the processes of one machine.
 
-- `tables`: what is in the file. `steps`: what is done in one transaction.
-- `connection`: the thread that has the connection, and what it looks for in the file.
-- `database`: the `RunDatabase` of all this. `store`: the store over it.
+- `tables`: the tables of the file. `steps`: the transactions. `changes`: what other processes have changed.
+- `connection`: the thread that has the connection and looks for changes.
+- `database`: the `RunDatabase` that uses all these. `store`: the store over it.
 
-Times are those of `renewals.clock`: all processes of a machine share it, and it cannot be set. It begins again when the
-machine is started again, and what is in the file then is of runs that are lost.
+Times are those of `renewals.clock`, which all processes of a machine share, and which cannot be set. It begins again
+when the machine is started again; then all runs in the file are lost.
 """
 
 from .store import SqliteRunStore

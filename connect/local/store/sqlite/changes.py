@@ -1,4 +1,4 @@
-"""What has changed in the file since the last look, for who takes it: `Changes`."""
+"""`Changes`: passes on what has changed in the file since the last look."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class _Reading:
 
 
 class Changes:
-    """Those of one process. `process`: its id. `wake`: see `Wake`."""
+    """The changes that concern one process. `process`: its id. `wake`: see `Wake`."""
 
     def __init__(self, process: str, wake: Wake) -> None:
         self._process = process
@@ -40,29 +40,29 @@ class Changes:
         self._takers: dict[str, list[Take]] = {}
         self._reading: _Reading | None = None
         self._news = self._entries = 0
-        """The places up to which the tables have been looked at."""
+        """The places up to which the tables have been read."""
         self._numbers: dict[Log, int] = {}
-        """The last entry of each log that was found up to there."""
+        """The number of the last entry of each log up to there."""
         self._looked = clock()
 
     def add(self, thread: ThreadKey, take: Take) -> None:
-        """Adds who takes the notifications of a thread."""
+        """Calls `take` with the notifications of a thread from now on."""
         self._takers.setdefault(name_of(thread), []).append(take)
 
     def remove(self, thread: ThreadKey, take: Take) -> None:
-        """Ends what `add` began."""
+        """Stops calling `take`."""
         takers = self._takers[name_of(thread)]
         takers.remove(take)
         if not takers:
             del self._takers[name_of(thread)]
 
     def reading(self, logs: Mapping[Log, int]) -> asyncio.Future[dict[Log, Sequence[Entry]]]:
-        """The next entries of these logs."""
+        """Returns a future of the next entries of these logs."""
         self._reading = _Reading(logs)
         return self._reading.found
 
     def end_reading(self) -> None:
-        """Ends `reading`."""
+        """Ends the reading with no entries."""
         if self._reading is not None:
             self._reading.end({})
 

@@ -1,13 +1,13 @@
-"""`Connection`: the thread of this process that has the connection to the file. What a step means is not known here.
+"""`Connection`: the thread of this process that has the connection to the file. It does not know what a step means.
 
 Rules:
 
-1. Steps that wait at the same time are carried out in one transaction, so that many runs cost one commit.
-2. The thread also looks whether another process has changed the file (`PRAGMA data_version`), every 2 ms while
-   there is something for this process, and less and less often afterwards. A socket for each process would be faster by
-   1.5 ms, and would be one more thing that every process has to reach.
-3. No connection is carried over a fork: SQLite would count the locks of the parent process as those of the child. So it
-   is closed before, and opened by the next step.
+1. Steps that wait at the same time are carried out in one transaction, so that many runs need only one commit.
+2. The thread also checks whether another process has changed the file (`PRAGMA data_version`): every 2 ms while it
+   finds changes for this process, and less and less often afterwards. A socket for each process would be faster by
+   1.5 ms, but every other process would have to reach it.
+3. No connection is carried over a fork, because SQLite would count the locks of the parent process as those of the
+   child. So it is closed before the fork, and the next step opens it again.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from .steps import Database
 from .tables import files_of, opened
 
 _SHORTEST, _LONGEST, _GROWTH = 0.002, 0.05, 1.3
-"""Seconds between two looks at the file, and how much longer each pause is than the last one."""
+"""The shortest and the longest pause between two looks at the file, in seconds, and the factor by which pauses grow."""
 _BUSY: Final = 0.3
-"""Seconds after something was found, for which the pauses are the shortest."""
+"""Seconds after a change was found, for which the pauses are the shortest."""
 _FAILURES: Final = (sqlite3.Error, OSError)
 
 _Answer = TypeVar("_Answer")
@@ -46,9 +46,14 @@ class _Step(NamedTuple):
 
 
 class Connection:
-    """A connection of one event loop. `path`: the file. `timeout`: seconds that a step may take. `look`: called in the
-    thread after a change, and given whether something may have been lost before; gives what is to be called in the
-    event loop. None: nobody looks, and failures are not logged."""
+    """The connection of one event loop.
+
+    - `path`: the file.
+    - `timeout`: seconds that a step may take.
+    - `look`: called in the thread after a change, with whether earlier changes may have been missed. Returns a function
+      that is then called in the event loop, or None. Without `look`, the thread does not look for changes, and does not
+      log failures.
+    """
 
     def __init__(
         self, path: str, timeout: float, look: Callable[[Database, bool], Callable[[], None] | None] | None
@@ -66,15 +71,15 @@ class Connection:
         self._version = -1
         self._is_available = self._is_open = True
         self._has_lost = True
-        """Whether what changed before may have been missed."""
+        """Whether earlier changes may have been missed."""
         _connections.add(self)
 
     def of_another_loop(self) -> Connection:
-        """The same file for another event loop."""
+        """Returns a connection to the same file for another event loop."""
         return Connection(self._path, self._timeout, None)
 
     def start(self) -> None:
-        """Begins to look."""
+        """Starts the thread, unless it has started already."""
         if self._thread is None and self._is_open:
             self._loop = asyncio.get_running_loop()
             self._thread = threading.Thread(target=self._work, name="runs of langgraph-agui", daemon=True)
@@ -83,21 +88,21 @@ class Connection:
     async def run(
         self, step: Callable[..., _Answer], *given: Any, writes: bool = True, proves: bool = False
     ) -> _Answer:
-        """The answer of a step. `proves`: whether success means that any step succeeds. Raises
-        `StoreUnavailableError`."""
+        """Carries out a step in the thread, and returns its result. `proves`: whether success proves that other steps
+        would succeed too. Raises `StoreUnavailableError`."""
         self.start()
         if not self._is_open:
             raise StoreUnavailableError
         answer: asyncio.Future[_Answer] = asyncio.get_running_loop().create_future()
         self._steps.put(_Step(lambda database: step(database, *given), writes, proves, answer))
         try:
-            async with asyncio.timeout(2 * self._timeout):  # a step waits for one before it at most
+            async with asyncio.timeout(2 * self._timeout):  # a step waits for one transaction before it, at most
                 return await answer
         except TimeoutError as error:
             raise StoreUnavailableError from error
 
     async def aclose(self) -> None:
-        """Ends the thread, after the steps that wait."""
+        """Ends the thread, after it has carried out the steps that wait."""
         self._is_open = False
         if self._thread is not None:
             self._steps.put(None)
@@ -146,13 +151,13 @@ class Connection:
             if not self._is_available and any(step.proves for step in steps):
                 self._is_available = True
                 _log.warning("The file %s answers again.", self._path)
-            if self._has_lost:  # first: what changes after a step has been answered is found
+            if self._has_lost:  # before the answers, so that every change after an answer is found
                 self._has_found(has_steps=True)
             self._answer(steps, answers)
 
     def _transaction(self, steps: Sequence[_Step]) -> list[Any]:
         if self._database is not None and files_of(self._path) != self._files:
-            self.close()  # it was deleted: another file has its place, or none
+            self.close()  # the file was deleted, or another one has taken its place
         if self._database is None:
             self._database = opened(self._path, self._timeout)
             self._files, self._version, self._has_lost = files_of(self._path), -1, True
@@ -167,7 +172,7 @@ class Connection:
         return answers
 
     def _has_found(self, has_steps: bool) -> bool:
-        """Looks whether the file has changed, and whether that concerns this process."""
+        """Returns whether the file has a change that concerns this process, and passes the change on."""
         if self._look is None or self._database is None:
             return False
         try:
@@ -206,11 +211,11 @@ class Connection:
 
     def _call(self, tell: Callable[[], None]) -> None:
         if self._loop is not None:
-            with suppress(RuntimeError):  # it is closed
+            with suppress(RuntimeError):  # the event loop is closed
                 self._loop.call_soon_threadsafe(tell)
 
     def close(self) -> None:
-        """Closes the connection to the file, which the next step opens again."""
+        """Closes the connection to the file. The next step opens it again."""
         database, self._database = self._database, None
         if database is not None:
             with suppress(sqlite3.Error):

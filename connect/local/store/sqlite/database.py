@@ -35,8 +35,13 @@ class SqliteLeaseRenewer:
 
 
 class SqliteRunDatabase(SqliteLeaseRenewer, RunDatabase):
-    """The threads of one file, for one process. `path`: the file. `lease`: seconds. `process`: its id. `wake`: see
-    `Wake`. `timeout`: seconds that a step may take."""
+    """The threads of one file, for one process.
+
+    - `path`: the file.
+    - `lease`: the length of a lease, in seconds.
+    - `process`: the id of the process. `wake`: see `Wake`.
+    - `timeout`: seconds that a step may take.
+    """
 
     def __init__(self, path: str, lease: float, process: str, wake: Wake, timeout: float) -> None:
         self._changes = Changes(process, wake)
@@ -95,7 +100,7 @@ class SqliteRunDatabase(SqliteLeaseRenewer, RunDatabase):
     async def read(self, logs: Mapping[Log, int]) -> Mapping[Log, Sequence[Entry]]:
         """See `RunDatabase.read`."""
         found = self._changes.reading(logs)
-        await self._run(steps.nothing, writes=False)  # after each step the thread looks at what has changed
+        await self._run(steps.nothing, writes=False)  # after each step, the thread looks for changes
         with suppress(TimeoutError):
             async with asyncio.timeout(self.lease / 3):
                 return await found
@@ -137,7 +142,7 @@ class SqliteRunDatabase(SqliteLeaseRenewer, RunDatabase):
     async def subscribe(self, thread: ThreadKey, take: Take) -> None:
         """See `RunDatabase.subscribe`."""
         self._changes.add(thread, take)
-        with suppress(StoreUnavailableError):  # once it answers, all takers are told
+        with suppress(StoreUnavailableError):  # once the file can be read, all takers are called with None
             await self._run(steps.nothing, writes=False)
             take(None)
 

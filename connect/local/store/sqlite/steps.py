@@ -1,5 +1,5 @@
-"""What a run database does in the file in one transaction: functions of the connection, each with its step in Redis as
-its counterpart. Every one may be repeated or delayed; see the rules of `run_database`."""
+"""The steps of a run database: functions that are called with the connection, within a transaction. Each corresponds to
+a script or command of the Redis database. Any step may be repeated or delayed; see the rules of `run_database`."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _DAY: Final = 86_400.0
 NEWS: Final = 60.0
 """Seconds for which notifications are kept."""
 _CONTACTS_A_LEASE: Final = 3
-"""A contact ends after this part of a lease: earlier than any lease that could not be renewed."""
+"""A contact expires after a lease divided by this: earlier than any lease that could not be renewed."""
 
 Database = sqlite3.Connection
 
 
 def nothing(database: Database) -> None:
-    """A step that only shows that the file can be read."""
+    """Does nothing. Its success shows that the file can be read."""
 
 
 def _one(database: Database, query: str, *given: Any) -> Any:
@@ -43,7 +43,7 @@ def notify(database: Database, channel: str, kind: str, fence: int = 0, body: by
 
 
 def keep_contact(database: Database, process: str, lease: float, is_first: bool) -> bytes:
-    """See `RunDatabase.keep_contact`. Deletes what nobody needs any more, too."""
+    """See `RunDatabase.keep_contact`. Also deletes expired rows."""
     now = clock()
     _delete_old(database, now)
     since = _contact(database, process, now)
@@ -72,7 +72,7 @@ def _delete_old(database: Database, now: float) -> None:
 
 
 def _state(database: Database, thread: str, process: str, lease: float) -> tuple[str, float]:
-    """The state of a thread's lease, and for how many seconds it is valid or in doubt."""
+    """Returns the state of a thread's lease, and for how many seconds it is valid or in doubt."""
     now, decided = clock(), 0.0
     known = _one(database, "SELECT claim, until FROM threads WHERE thread = ?", thread)
     if known is not None and known[0] is not None:
@@ -121,7 +121,7 @@ def claim(
     if its_token == token:
         return Claimed(fence, before)
     if ended == token:
-        return "closed"  # it was delayed until its run had ended: no caller waits for this answer
+        return "closed"  # the claim was delayed until its run had ended: no caller waits for this answer
     state, seconds = _state(database, thread, process, lease)
     if state == "valid":
         return Claim.from_json(its_claim)
@@ -144,7 +144,8 @@ def claim(
 
 
 def _owned(database: Database, thread: str, own: Own) -> tuple[float | None, bool] | None:
-    """Until when the run had its lease, and whether it is to stop, if it has the thread or gets it again."""
+    """Returns when the run's lease expires or has expired, and whether the run is to stop; None if another run has the
+    thread. The run takes its thread again if no higher fence is known."""
     query = "SELECT fence, until, is_cancelled FROM threads WHERE thread = ?"
     fence, until, is_cancelled = _one(database, query, thread) or (0, None, 0)
     if fence == own.fence:
@@ -161,13 +162,14 @@ def _owned(database: Database, thread: str, own: Own) -> tuple[float | None, boo
 
 
 def _come_back(database: Database, thread: str, own: Own, until: float | None) -> None:
-    """Readers elsewhere may have been told that the owner is lost: they are told that it is back."""
+    """Notifies other processes that the owner is back if the lease had expired: their readers may have been told that
+    it is lost."""
     if until is None or until <= clock():
         notify(database, thread, "back", own.fence, own.claim.to_json())
 
 
 def _renewed(database: Database, own: Own, lease: float, status: str | None) -> bool | None:
-    """Renews the lease of a run that has its thread; whether it is to stop, None if it has not."""
+    """Renews the lease of a run. Returns whether the run is to stop; None if another run has the thread."""
     thread = name_of(own.thread)
     owned = _owned(database, thread, own)
     if owned is None:
@@ -300,7 +302,7 @@ def drop_log(database: Database, log: Log) -> None:
 
 
 def note_readers(database: Database, thread: str, fence: int, owner: str, process: str, seconds: float) -> None:
-    """See `RunDatabase.note_readers`. `seconds`: for which they count; 0: there are none any more."""
+    """See `RunDatabase.note_readers`. `seconds`: how long the note is valid; 0 if the process no longer has readers."""
     if seconds:
         given = (thread, fence, process, clock() + seconds)
         database.execute("INSERT OR REPLACE INTO readers VALUES (?, ?, ?, ?)", given)
@@ -314,7 +316,7 @@ def note_readers(database: Database, thread: str, fence: int, owner: str, proces
 
 
 def _first(database: Database, thread: str) -> str | None:
-    """The ticket that has the turn. One whose time is over is dropped once it is the first."""
+    """Returns the ticket that has the turn. A ticket that has expired is dropped when it becomes the first."""
     query = "SELECT place, ticket, until FROM tickets WHERE thread = ? ORDER BY place"
     for place, ticket, until in database.execute(query, (thread,)).fetchall():
         if until >= clock():

@@ -15,8 +15,8 @@ _LEAST_LEASE = 0.5
 class SqliteRunStore(DatabaseRunStore):
     """The runs of all processes of one machine that share a file and their checkpoints. See `RunStore`.
 
-    - `path`: the file, which is made if there is none. It is not the checkpointer's, and it is on a disk of this
-      machine: SQLite has no locks that work over a network.
+    - `path`: the file, which is created if it does not exist. It must not be the file of the checkpointer, and must be
+      on a disk of this machine, because SQLite's locks do not work over a network.
     - `lease`: seconds after which a run counts as lost, unless its process renews the lease. A process that is frozen
       for longer loses its runs.
     - `window`: seconds for which events are gathered for other processes.
@@ -24,7 +24,7 @@ class SqliteRunStore(DatabaseRunStore):
     - `blocked`: seconds for which the event loop may stand still, because a synchronous call blocks it. In this time a
       thread renews the leases of the process.
 
-    Agents must have names. Opens the file at its first use. Raises `ValueError` for arguments that are not like these.
+    Agents must have names. The store opens the file when it is first used. Raises `ValueError` for invalid arguments.
     """
 
     def __init__(
@@ -47,6 +47,6 @@ class SqliteRunStore(DatabaseRunStore):
         super().__init__(_NAMESPACE, window=window, timeout=timeout, blocked=blocked)
 
     def _connect(self, process: str, background: Background, wake: Wake) -> RunDatabase:
-        from .database import SqliteRunDatabase  # imports sqlite3, for which `--help` does not wait
+        from .database import SqliteRunDatabase  # here, so that `--help` does not wait for the import of sqlite3
 
         return SqliteRunDatabase(self._path, self._lease_seconds, process, wake, self._timeout)

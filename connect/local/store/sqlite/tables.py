@@ -1,14 +1,14 @@
-"""What is in the file: the tables, and how a file is opened.
+"""The tables of the file, and how a file is opened.
 
-| table | what it has | until |
+| table | contents | kept |
 |---|---|---|
-| `threads` | the highest fence; `ended` and `last` (the token of the last run that ended, and how, JSON); until a run has ended its token, claim (JSON), lease (`until`), status, whether it is to stop, and the input with which it can be started again; once the thread was deleted, `forgotten` (the fence up to which nothing is kept) | a day after the last run |
+| `threads` | the highest fence; `ended` and `last` (the token of the last run that ended, and how, JSON); until a run has ended, its token, claim (JSON), lease (`until`), status, whether it is to stop, and the input with which it can be started again; after the thread was deleted, `forgotten` (the fence up to which nothing is kept) | a day after the last run |
 | `logs`, `entries` | the logs of runs, and the number of the last entry of each | a minute after its end, or later |
 | `tickets`, `closed` | the inputs of a thread in their order, and the ticket that has closed it | a lease |
 | `readers` | processes with readers of a run | a lease |
 | `contacts` | since when a process has been in contact | a third of a lease |
-| `news` | notifications, of a thread or for a process | a minute |
-| `facts` | `emptied`: since when the file has been known to have lost its data, 0 if it has not; `seen`: the last time of the clock | |
+| `news` | notifications of a thread, or for a process | a minute |
+| `facts` | `emptied`: when the file was found to have lost its data, 0 if it has not lost any; `seen`: the time of the last contact | |
 
 `threads.thread` is the namespace and the id, quoted: ids may have lone surrogates, which SQLite does not take.
 """  # noqa: E501 - a table
@@ -27,7 +27,7 @@ from ..records import quoted
 from ..renewals import clock
 
 _FORMAT: Final = 1
-"""The format of the file, which rises with what an earlier version cannot use."""
+"""The format of the file. It rises with each change that an earlier version cannot use."""
 _TABLES: Final = """
 CREATE TABLE threads (
   thread TEXT PRIMARY KEY, fence INTEGER NOT NULL, token TEXT, claim BLOB, input BLOB, until REAL, status TEXT,
@@ -60,19 +60,20 @@ CREATE TABLE news (
 CREATE TABLE facts (name TEXT PRIMARY KEY, value REAL NOT NULL);
 """
 _LARGEST_WAL: Final = 4_000_000
-"""Bytes to which the write-ahead log is cut when it begins anew, which is after some thousand pages."""
+"""Bytes to which the write-ahead log is truncated when it starts over, which is after some thousand pages."""
 _PAUSE: Final = 0.01
-"""Seconds before a file that another process is making is opened again."""
+"""Seconds between two tries to open a file that another process is creating."""
 
 
 @lru_cache(maxsize=4_096)
 def name_of(thread: ThreadKey) -> str:
-    """A thread as the tables name it."""
+    """Returns the name of a thread in the tables."""
     return f"{quoted(thread.namespace)}:{quoted(thread.thread_id)}"
 
 
 def opened(path: str, timeout: float) -> sqlite3.Connection:
-    """A connection to the file, which is made if there is none. Raises `sqlite3.Error` for one that cannot be used."""
+    """Returns a connection to the file, which is created if it does not exist. Raises `sqlite3.Error` if the file
+    cannot be used."""
     deadline = time.monotonic() + timeout
     while True:
         database = sqlite3.connect(path, timeout=timeout, isolation_level=None, check_same_thread=False)
@@ -81,7 +82,7 @@ def opened(path: str, timeout: float) -> sqlite3.Connection:
             return database
         except BaseException as error:
             database.close()
-            # While another process makes the file, SQLite says that it is locked without waiting.
+            # While another process creates the file, SQLite reports that it is locked without waiting.
             if not isinstance(error, sqlite3.OperationalError) or time.monotonic() > deadline:
                 raise
         time.sleep(_PAUSE)
@@ -108,8 +109,8 @@ def _prepare(database: sqlite3.Connection) -> None:
 
 
 def _forget_earlier_starts(database: sqlite3.Connection) -> None:
-    """The machine has been started again: what is in the file counts as long over, as its processes are gone. If the
-    clock has already passed what the file has, nothing has to be done: a lease ends soon."""
+    """Drops what a file has from before the machine was started again: its processes are gone, so all leases count as
+    long expired. If the clock has already passed the times in the file, nothing has to be done: leases expire soon."""
     seen = database.execute("SELECT value FROM facts WHERE name = 'seen'").fetchone()
     if seen is None or seen[0] <= clock():
         return
@@ -121,10 +122,10 @@ def _forget_earlier_starts(database: sqlite3.Connection) -> None:
 
 
 def files_of(path: str) -> list[tuple[int, int]]:
-    """Which files have this path now: the database, its write-ahead log and the index of that."""
-    found = []
+    """Identifies the files that are at this path now: the database, its write-ahead log and the log's index."""
+    files = []
     for end in ("", "-wal", "-shm"):
         with suppress(OSError):
             status = os.stat(f"{path}{end}")
-            found.append((status.st_dev, status.st_ino))
-    return found
+            files.append((status.st_dev, status.st_ino))
+    return files
