@@ -1,8 +1,9 @@
 """Defines the errors around a run, with their codes; makes `RUN_ERROR` events and log lines from them; and checks ids.
 No I/O.
 
-Every `RUN_ERROR` that is not the end of a run itself is made here. The code that detects the error raises an exception,
-and the code that reads a stream for a reader turns it into an event (`open_thread`).
+The `RUN_ERROR` of a run that failed is made by the run's translator, and that of a run whose process is lost by
+`local.store.followed_run`. Every other one is made here: the code that detects the error raises an exception, and the
+code that reads a stream for a reader turns it into an event (`open_thread`).
 
 | code | what happened |
 |---|---|
