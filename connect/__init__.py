@@ -1,43 +1,60 @@
 """Everything that touches a graph, a server or a socket; never how a part becomes an event.
 
-`run` starts the run of a client's input. `connect` emits the state of a thread and its active run, `watch` every later
-run too. `start` starts a run of this process that outlives its readers, `cancel` stops one. `outcome` asks a platform
-how a run ended, for `translate`. See each for its rules.
+`run` starts the run of a client's input. `connect` emits the state of a thread and its active run, and `watch` every
+later run too. `start` starts a local run that outlives its readers, and `cancel` stops one. `outcome` asks a platform
+how a run ended, for `translate`. The rules of each are in its own docstring.
 
-`api` validates the arguments, `backend` finds out where the runs are, and the rooms do the work: `local` (graphs of
-this process), `platform` (LangGraph servers); for both `inputs` plans which run an input asks for, `submission` does
-what the plan says, and `events` brings what is emitted to readers. `serve` puts them behind HTTP, `cli` on the command
-line; `testing` is for tests of your own graphs.
+`api` validates the arguments, and `backend` finds out where the runs are. Two folders do the work: `local` for graphs
+of this process, and `platform` for LangGraph servers. For both, `inputs` plans which run an input asks for,
+`submission` carries out the plan, and `events` brings the events to their readers. `serve` puts all of this behind
+HTTP, and `cli` on the command line; `testing` is for tests of your own graphs.
 
 Where it is decided
 
-===============================================  ==============================================================
+===============================================  =======================================================================
 who may use a thread                             `access.py`; the hooks that an app gives: `serve/requests/users.py`
+the filter of a user                             compared by `access.py` where a thread is read: `local/thread.py` and
+                                                 `platform/thread.py`; in lists `local/index/reading.py` and
+                                                 `platform/threads.py`. `Service.open` only fetches it
 where a thread is opened                         `open_thread.py`; for a client: `serve/service.py` (`Service.open`)
-what a request asks for, and how it is answered  the rooms `serve/agui`, `serve/copilotkit` and `serve/websocket`, by
+where the metadata of a thread are found         `local/checkpoints/owners.py`; `platform/thread.py` (`exists`, `claim`)
+what a request asks for, and how it is answered  the folders `serve/agui`, `serve/copilotkit` and `serve/websocket`, by
                                                  `serve/operations.py` and `serve/protocol.py`
-where a thread's metadata are found              `local/checkpoints/owners.py`; `platform/thread.py` (`exists`, `claim`)
-which run an input asks for                      `inputs/plan.py`; what is done about it: `submission.py`
+another protocol of clients                      `serve/protocol.py`, and CONTRIBUTING
+which run an input asks for                      `inputs/plan.py`; how it is started: `submission.py`
 when an input has its turn                       `local/submit.py`; `platform/submit.py`
-where a run is claimed and released              `local/run/runs.py` (`Runs.begin`, `Runs._release`), by the rules of
-                                                 `local/store/run_store.py`. Of a platform's runs: the server
-which process serves an agent, where processes   `local/process_lock.py`
-share no run store
+one run a thread                                 `local/store/run_store.py`; atomically in `memory_database.py`,
+                                                 `redis/scripts.py` and `sqlite/steps.py` of that folder; on a platform:
+                                                 the server
+one process an agent, without a shared store     `local/process_lock.py` (SQLite and PostgreSQL; threads of other
+                                                 checkpointers have no lock, and only `WEB_CONCURRENCY` is checked:
+                                                 `serve/routes.py`)
+where a run is claimed and released              `local/run/runs.py` (`Runs.begin`, `Runs._release`)
 whether the clock lets a thread be written       `local/checkpoints/clock.py`
-what other processes have of a run               the room `local/store`: `publisher.py` here, `followed_run.py` there;
-                                                 it is kept in the rooms `redis` and `sqlite`
-what becomes of a run when its last reader       `Intake.on_disconnect`, in `inputs/intake.py`; it is done by the
-leaves                                           run store, and on a platform by `platform/submit.py`
-what a late joiner gets                          `events/event_log.py`; `platform/join/attach.py`
-how a lost connection to a platform is           the room `platform/join`: `run_stream.py` joins again, `replayed.py`
-mended                                           knows which events are new, `attach.py` makes up for missing ones
+a run that other processes read                  the folder `local/store`: `publisher.py` in its own process,
+                                                 `followed_run.py` in the others
+a second database for runs (a `RunDatabase`)     the rules in `local/store/run_database.py`; the smallest one is
+                                                 `memory_database.py`
+a process that was frozen                        `local/store/renewals.py`
+whether a run continues without readers          `Intake.on_disconnect`, in `inputs/intake.py`
+when the last reader of a run leaves             noticed in `events/event_log.py` (`_leave`), decided in
+                                                 `local/store/publisher.py` (`_append`) or `memory_store.py` (`_Held`);
+                                                 on a platform: `platform/submit.py`
+what a late joiner gets of an active run         `events/event_log.py`; `platform/join/attach.py`
+what a late joiner gets of a thread on which     `idle.py`
+nothing runs
+runs that another client started on a platform   `platform/connect.py`, `platform/watch.py`; for an input
+                                                 `platform/submit.py`
+how a lost connection to a platform is mended    the folder `platform/join`: `run_stream.py` joins again, `replayed.py`
+                                                 knows which events are new, `attach.py` makes up for missing ones
 how often a platform is tried again              `platform/calls.py`
 how a run ended                                  `local/checkpoints/outcome.py`; `platform/outcome.py`
+how many steps a batch takes to its reader       `events/relay.py`
 what a request passes before its body is read    `serve/routing.py`; after that: `serve/service.py`
 how a server ends                                `serve/streams/shutdown.py`; its streams:
                                                  `serve/streams/transmission.py`
 which code an error has, and how it is logged    `errors.py`; its HTTP status: `serve/errors.py`
-===============================================  ==============================================================
+===============================================  =======================================================================
 """
 
 from typing import TYPE_CHECKING

@@ -1,9 +1,9 @@
-"""Where runs are: in this process (`Local`) or on a LangGraph server (`Platform`). `Backend` is what both do, `Source`
-what the public functions accept for either. What only a graph of this process does, such as to end its runs when the
-server ends, is `Local`'s alone.
+"""Where runs are: in this process (`Local`) or on a LangGraph server (`Platform`). `Backend` is the interface of both,
+and `Source` is the type that the public functions accept for either. Methods that only a local graph needs, such as
+ending its runs when the server ends, are in `Local` alone.
 
-Its methods take ids that are valid, of threads that the caller may use or that do not exist for the caller. Only
-`open_thread.OpenThread` calls those that take a thread's id.
+The ids that the methods take are valid. A method that takes the id of a thread checks itself whether the caller may use
+that thread, and only `open_thread.OpenThread` calls it.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ _ACCEPTED = (
 
 
 class Backend(Protocol):
-    """What has threads, and runs graphs on them. Ids that a method takes are valid (`ids_in_url`)."""
+    """Has threads, and runs graphs on them. Ids that a method takes are valid (`ids_in_url`)."""
 
     @property
     def name(self) -> object:
-        """What log lines name as the agent: its name, its graph, or an assistant's id."""
+        """The agent in log lines: its name, its graph, or an assistant's id."""
 
     @property
     def ids_in_url(self) -> bool:
-        """Whether ids become part of a URL's path, which takes fewer characters."""
+        """Whether ids become part of a URL's path, where fewer characters are allowed."""
 
     @property
     def is_local(self) -> bool:
@@ -56,49 +56,51 @@ class Backend(Protocol):
 
     @property
     def template(self) -> Graph | None:
-        """The graph, if it is in this process. Where a function makes one for each request: the first that it has
-        made, or None."""
+        """The graph, if it is in this process. If a function makes a graph for each request, the first one that it has
+        made; None until then."""
 
     @property
     def runs(self) -> Runs | None:
-        """The scope of its runs, which end with this process; None: they are a server's, and outlive it."""
+        """The scope of its runs, which end with this process; None if a server has them, where they outlive it."""
 
     @property
     def outlives_server(self) -> bool:
-        """Whether its runs can be read when this server has ended: they are a platform's, or of a store that other
-        processes share."""
+        """Whether its runs can still be read after this server has ended, because a platform or a shared run store has
+        them."""
 
     def run_on(self, thread_id: str) -> Run | None:
-        """The run of this process that is active on a thread; None if there is none, or runs are a server's."""
+        """Returns the run of this process that is active on a thread; None if no run is, or if a server has the
+        runs."""
 
     @property
     def depends_on(self) -> tuple[str, object]:
-        """What must answer for it to work: its kind, `platform` or `checkpointer`, and the client or the saver."""
+        """What it needs an answer from: the kind, `platform` or `checkpointer`, and the client or the saver."""
 
     async def probe(self) -> None:
-        """Asks what it depends on for a sign of life; raises what the checkpointer or the platform raises."""
+        """Checks that the platform or the checkpointer answers. Raises what it raises."""
 
     @property
     def unused(self) -> set[str]:
-        """The kinds of what clients have sent and the graph has no field for."""
+        """The kinds of input that clients have sent and for which the graph has no field."""
 
     def named(self, agent: str, shares_threads_with: Iterable[str]) -> Local | Platform:
-        """The same as it is served under a name, which may use the threads of these other agents."""
+        """Returns a copy that is served under this name, and may use the threads of these other agents."""
 
     def for_user(self, user: Any, where: Metadata, creates: Metadata | bool = True) -> Local | Platform:
-        """The same for the user of a request, who may use the threads that match a metadata filter, and create others
-        (see `access.Grant`), and whom graphs of this process know. Raises `ValueError` for an invalid filter."""
+        """Returns a copy for the user of a request, who may use the threads that match the metadata filter `where`, and
+        create threads as `creates` says (see `access.Grant`). Local graphs receive the user. Raises `ValueError` for an
+        invalid filter."""
 
     def with_headers(self, headers: Iterable[tuple[bytes, bytes]], names: Iterable[str]) -> Local | Platform:
-        """The same for one request: its headers of these names are forwarded to the server, if there is one."""
+        """Returns a copy for one request. A platform gets those of the request's headers that are in `names`."""
 
     def check_intake(self, intake: Intake, options: Options | None) -> None:
-        """Raises `ValueError` for an intake that names channels which a graph of this process does not take in, and for
-        one that asks a platform for what only runs of this process have."""
+        """Raises `ValueError` for an intake that names channels that a local graph does not take as input, and for one
+        that asks a platform for features of local runs."""
 
     async def options(self) -> Options:
-        """The options when none are given: the channels of the graph's output schema. Raises what a platform
-        answers: `PlatformError`, `ConnectionLost`."""
+        """Returns the default options, which show the channels of the graph's output schema. Raises `PlatformError` and
+        `ConnectionLost`."""
 
     async def submit(
         self,
@@ -109,13 +111,13 @@ class Backend(Protocol):
         past_errors: PastErrors = "error",
         queue: int | None = None,
     ) -> Batches:
-        """Starts the run of an input, and returns what its client gets, to the run's end.
+        """Starts the run of an input, and returns the events for its client, to the run's end.
 
-        `queue`: how many inputs may be queued on a thread of this process; None: any number.
-        Raises, before anything is emitted: `QueueFullError` where more would be, `RunConflictError` where a run is
+        `queue`: how many inputs may be queued on a local thread; None is any number.
+        Raises, before anything is emitted: `QueueFullError` if more would be queued, `RunConflictError` if a run is
         active and the intake rejects a second one, `ThreadNotFoundError` for a thread that may not be used,
-        `InvalidInputError` for an input that can't be run, `UnreadableError` for what the
-        checkpointer raises, `PlatformError` and `ConnectionLost` for what the platform answers.
+        `InvalidInputError` for an input that can't be run, `UnreadableError` for an error of the checkpointer, and
+        `PlatformError` and `ConnectionLost` for errors of the platform.
         """
 
     async def attach(
@@ -127,26 +129,28 @@ class Backend(Protocol):
         run_id: str | None = None,
         past_errors: PastErrors = "error",
     ) -> Batches:
-        """The thread's state, its active run and the runs queued behind it, to their end. Nothing for a thread that is
-        unknown, or may not be used. `run_id`: this run alone.
+        """Returns the events of the thread's state, its active run and the runs queued behind it, to their end. Empty
+        for a thread that is unknown or may not be used. `run_id`: only this run.
 
-        Raises `UnreadableError` for what the checkpointer raises, before anything is emitted; the iterator raises
+        Raises `UnreadableError` for an error of the checkpointer, before anything is emitted. The iterator raises
         `PlatformError` and `ConnectionLost`.
         """
 
     def watch(
         self, thread_id: str, reader: Reader, options: Options | None, *, past_errors: PastErrors, poll: float
     ) -> Batches:
-        """The thread's state, then every run of it, until the reader leaves. `poll`: seconds between reads where
-        changes are not announced. The iterator raises `PlatformError` and `ConnectionLost`."""
+        """Returns the events of the thread's state, and then of every run on it, until the reader leaves. `poll`:
+        seconds between reads, where changes are not announced. The iterator raises `PlatformError` and
+        `ConnectionLost`."""
 
     def watch_assistant(
         self, assistant_id: str, reader: Reader, options: Options | None, *, past_errors: PastErrors, poll: float
     ) -> Batches:
-        """Every run of an assistant, on whatever thread. Raises `TypeError` where there are no assistants."""
+        """Returns the events of every run of an assistant, on any thread. Raises `TypeError` for a local graph, which
+        has no assistants."""
 
     async def cancel(self, thread_id: str, run_id: str | None, *, wait: float) -> CancelResult:
-        """Stops a run, or the active one, and waits up to `wait` seconds until its graph has stopped. Raises
+        """Stops a run (None: the active one), and waits up to `wait` seconds until its graph has stopped. Raises
         `RunNotFoundError` if there is no such run, and `PlatformError` and `ConnectionLost`."""
 
     @property
@@ -154,26 +158,26 @@ class Backend(Protocol):
         """Its threads, to list, change and delete them."""
 
     async def thread(self, thread_id: str, options: Options | None = None) -> ThreadState | None:
-        """A thread as it is now, with the messages and the state that a client has that connects; None for a thread
-        that is unknown, or may not be used. `options`: as for `connect`; an active run of this process has its own.
+        """Returns a thread as it is now, with the messages and the state that a client has after it has connected; None
+        for a thread that is unknown or may not be used. `options`: as for `connect`; an active local run has its own.
         Raises `UnreadableError`, `PlatformError` and `ConnectionLost`."""
 
     async def hold_threads(
         self, thread_id: str | None = None, run_id: str | None = None, *, waits: bool = True
     ) -> None:
-        """Makes this process the one that runs on its threads, where neither a shared run store nor a platform decides
-        that: see `local.process_lock`. `thread_id`, `run_id`: what is to run, for the log. `waits`: whether to wait for
-        a process that may be about to end. Raises `OtherProcessError`, and `UnreadableError` for what the checkpointer
-        raises."""
+        """Takes the lock by which this process alone runs on the backend's threads (see `local.process_lock`), unless a
+        shared run store or a platform decides who runs. `thread_id`, `run_id`: for the log. `waits`: whether to wait
+        for a process that may be about to end. Raises `OtherProcessError`, and `UnreadableError` for an error of the
+        checkpointer."""
 
 
 Source = Local | Platform | Pregel[Any, Any, Any, Any] | RemoteGraph | LangGraphClient
-"""A compiled graph is `Local(graph)`; a client, or a `RemoteGraph` with one, is a `Platform`."""
+"""A compiled graph is taken as `Local(graph)`, and a client, or a `RemoteGraph` with one, as a `Platform`."""
 
 
 def backend_of(source: Source, retry: RetryPolicy | None = None) -> Local | Platform:
-    """The backend that a source is or stands for; `retry`: how a platform is retried, None leaves it as it is. Raises
-    `TypeError`, which says what came and what is accepted."""
+    """Returns the backend that a source is, or is taken as. `retry`: how often and how long to retry when a platform
+    can't be reached; None keeps the platform's own policy. Raises `TypeError` for any other value."""
     if isinstance(source, Local):
         return source
     if isinstance(source, Pregel):

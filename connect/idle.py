@@ -1,4 +1,4 @@
-"""The events of a thread on which nothing runs: its last run as it ended, and the answers to inputs that run nothing.
+"""The events of a thread on which nothing runs: its last run as it ended, and the replies to inputs that start no run.
 No I/O."""
 
 from __future__ import annotations
@@ -23,21 +23,23 @@ from .run_outcome import PAST_ERROR, PastErrors, RunOutcome, Subgraph
 
 _log = logging.getLogger(__name__)
 _AS_FAST: Final = 10
-"""How many messages are emitted in the time in which one is compared with an input, which `off_loop` counts."""
+"""How many messages can be emitted in the time that it takes to compare one with an input. `off_loop` takes its sizes
+in compared messages."""
 
 INTERRUPT_PENDING = "interrupt_pending"
-"""The custom event that says why an input was not run: `interruptIds` wait for an answer, and `messageIds`, the new
-messages of the input, with them. The client keeps those, and they go in with the next input after the answer."""
+"""The custom event that says why an input was not run: interrupts (`interruptIds`) wait for an answer, and so the new
+messages of the input (`messageIds`) wait too. The client keeps these messages, and sends them again after the
+answer."""
 
 
 MESSAGES_UNUSED = "messages_unused"
-"""The custom event behind the start of a run that names the new messages (`messageIds`) which reach nothing, because
-the graph's input takes no messages. The client's user sees them; the thread does not get them."""
+"""The custom event after the start of a run that names the new messages (`messageIds`) that the thread does not get,
+because the graph's input takes no messages. The user still sees them in the client."""
 
 
 @relaying
 async def with_unused_messages(batches: Batches, ids: Sequence[str]) -> Relayed:
-    """The batches of a run, with `messages_unused` behind its start, for the client that sent the messages."""
+    """Returns the batches of a run, with `messages_unused` after its start, for the client that sent the messages."""
     async with aclosing(batches):
         async for batch in batches:
             start = next((at for at, encoded in enumerate(batch) if encoded.event["type"] == "RUN_STARTED"), None)
@@ -50,8 +52,8 @@ async def with_unused_messages(batches: Batches, ids: Sequence[str]) -> Relayed:
 
 
 def end_events(run: Translator, outcome: RunOutcome, options: Options) -> list[Event]:
-    """The events that end a run which was followed: what its stream did not show of the thread, and the end; `options`:
-    the run's."""
+    """Returns the events that end a run that was followed: the parts of the thread that its stream did not show, and
+    the terminal event. `options`: those of the run."""
     if outcome.is_undone:
         return _rolled_back_events(run, outcome, options)
     events = subgraph_events(run, outcome.waiting)
@@ -61,7 +63,8 @@ def end_events(run: Translator, outcome: RunOutcome, options: Options) -> list[E
 
 
 def subgraph_events(run: Translator, waiting: Iterable[Subgraph]) -> list[Event]:
-    """What a run emits at once that ends where these subgraphs wait."""
+    """Returns the events for subgraphs that wait at the end of a run, and whose messages and state the run's own values
+    do not contain."""
     return [
         event
         for subgraph in waiting
@@ -72,7 +75,7 @@ def subgraph_events(run: Translator, waiting: Iterable[Subgraph]) -> list[Event]
 
 
 def _ending(outcome: RunOutcome) -> Ending:
-    """The ending for a translator."""
+    """Returns an outcome as the ending that a translator takes."""
     if not isinstance(outcome.ending, Finished):
         return outcome.ending
     at_breakpoint = outcome.stopped or outcome.ending.at_breakpoint
@@ -80,7 +83,7 @@ def _ending(outcome: RunOutcome) -> Ending:
 
 
 def _rolled_back_events(run: Translator, outcome: RunOutcome, options: Options) -> list[Event]:
-    """The end of a run that was rolled back: what was emitted of it is removed again."""
+    """Returns the events that end a run that was rolled back: they remove its messages and restore the state."""
     view = ClientView(version=options.protocol_version)
     before = Translator(str(run.view.thread_id), str(run.view.run_id), options, view)
     before.start()
@@ -96,10 +99,11 @@ def _rolled_back_events(run: Translator, outcome: RunOutcome, options: Options) 
 def idle_events(
     reader: Reader, thread_id: str, outcome: RunOutcome, options: Options, past_errors: PastErrors = "error"
 ) -> list[Event]:
-    """The run's start, its state, its messages, its end; without what the reader is known to have.
+    """Returns the start of the last run, its state, its messages and its end, without anything that the reader is known
+    to have.
 
-    A reader that is in this very run gets no second start; one that is in another run gets that run's end as lost
-    first.
+    A reader that is already in this run does not get its start again. A reader that is in another run first gets the
+    end of that run, as lost.
     """
     view, final = _past_run(thread_id, outcome, options, reader.view)
     *events, end = reader.join(view)
@@ -110,24 +114,26 @@ def idle_events(
 async def idle_events_off_loop(
     reader: Reader, thread_id: str, outcome: RunOutcome, options: Options, past_errors: PastErrors = "error"
 ) -> list[Event]:
-    """`idle_events`, made in a thread if the conversation is long. `reader` is not used meanwhile."""
+    """Returns `idle_events`, made in a worker thread if the conversation is long. Until it returns, nothing else may
+    use `reader`."""
     messages = outcome.values.get(options.messages_key) if isinstance(outcome.values, Mapping) else None
     size = len(messages) // _AS_FAST if isinstance(messages, list | tuple) else 0
     return await off_loop(idle_events, size, reader, thread_id, outcome, options, past_errors)
 
 
 def idle_view(thread_id: str, outcome: RunOutcome, options: Options) -> ClientView:
-    """What a client has that gets `idle_events`."""
+    """Returns the view of a client that has received `idle_events`."""
     return _past_run(thread_id, outcome, options)[0]
 
 
 def with_thread(view: ClientView, thread_id: str, outcome: RunOutcome, options: Options) -> ClientView:
-    """A client's view with the messages of its thread that the client lacks, in the thread's order.
+    """Returns a client's view, completed with the messages of its thread that the client lacks, in the thread's order.
 
-    A client may send an older conversation, or its new message alone. A run that began with that would take the other
-    messages from the thread's other readers, until its first `values`. Messages that the client alone has stay behind
-    the same message; those behind its last message that the thread has, such as a new one, stay at the end. Activities
-    are no messages of the thread: the error of its last run is not the new run's.
+    A client may send an older conversation, or only its new message. A run that began with such a view would remove the
+    other messages from the thread's other readers, until its first `values`. Messages that only the client has stay
+    after the message that they followed. Those after the last message that the thread has too, such as a new one, stay
+    at the end. Activities do not count as messages of the thread, because one of them may show the error of its last
+    run.
     """
     shown = idle_view(thread_id, outcome, options).messages
     thread = [message for message in shown if message["role"] != "activity"]
