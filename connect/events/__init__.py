@@ -1,1 +1,1 @@
-"""Events on their way to readers: encoded once, in batches, as models or SSE frames; and the view of one reader."""
+"""Brings events to their readers: encoded once, in batches, as models or SSE frames. Also the view of one reader."""

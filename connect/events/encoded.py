@@ -1,7 +1,8 @@
-"""One event on its way to readers: translated once, encoded once, however many read it. Never which events, or when.
+"""One event on its way to its readers: translated once and encoded once, however many readers there are. Never decides
+which events are sent, or when.
 
-Inside this package a stream is an iterator of batches, lists of `EncodedEvent` that were ready at the same moment.
-A frame is made for its first reader and kept. A model is made for each reader: it is the reader's own to change.
+Inside this package a stream is an iterator of batches: lists of `EncodedEvent` that were ready at the same moment.
+A frame is made for the first reader, and kept. Each reader gets a model of its own, which it may change.
 """
 
 from __future__ import annotations
@@ -16,39 +17,41 @@ from ...translator import encode, for_client_version, to_model
 Event = dict[str, Any]
 
 _ESTIMATE = 160
-"""Bytes around the text of an event that carries a fragment of text."""
+"""About how many bytes an event with a fragment of text has besides that text."""
 
 
 class EncodedEvent:
-    """An event as a wire dict, which must not be changed, and the forms in which readers get it."""
+    """An event as a wire dict, which must not be changed, and the forms in which its readers get it."""
 
     __slots__ = ("_frame", "_old", "at", "event", "run")
 
     def __init__(self, event: Event, run: int = 0, at: int = 0, frame: bytes | None = None) -> None:
-        """`frame`: its SSE frame, where it came as one."""
+        """`frame`: its SSE frame, if the event was received as one."""
         self.event = event
         self.run = run
-        """The number of its run, as in `Offset`; 0 where no reader can continue after it."""
+        """The number of its run, as in `Offset`; 0 if no reader can continue after it."""
         self.at = at
-        """How many events of the run there are up to it, itself included."""
+        """How many events the run has up to this one, including it."""
         self._frame = frame
         self._old: EncodedEvent | None = None
 
     def frame(self, version: str | None) -> bytes:
-        """The SSE frame, for a client of this protocol version (None: it declares none); b"" if it must not get it."""
+        """Returns the SSE frame for a client of this protocol version (None: the client declares no version); b"" if
+        that client must not get the event."""
         own = self._for(version)
         if own._frame is None:
             own._frame = encode(own.event) if own.event else b""
         return own._frame
 
     def model(self, version: str | None) -> Model | None:
-        """A new `ag_ui.core` model, for a client of this protocol version; None if the client must not get it."""
+        """Returns a new `ag_ui.core` model for a client of this protocol version; None if that client must not get the
+        event."""
         event = self._for(version).event
         return cast(Model, to_model(event)) if event else None
 
     @property
     def size(self) -> int:
-        """About how many bytes this keeps alive: an estimate for a fragment of text, else the size of its frame."""
+        """About how many bytes the event takes: an estimate for a fragment of text, otherwise the size of its frame."""
         delta = self.event.get("delta")
         return len(delta) + _ESTIMATE if isinstance(delta, str) else len(self.frame("1.0"))
 
@@ -66,10 +69,10 @@ Batches = AsyncGenerator[Batch, None]
 
 
 def to_batch(events: Iterable[Event]) -> Batch:
-    """Events that are ready together."""
+    """Returns events that are ready together as one batch."""
     return [EncodedEvent(event) for event in events]
 
 
 async def one_batch(events: Iterable[Event]) -> Batches:
-    """A stream of these events, which are ready together."""
+    """Returns a stream of one batch with these events."""
     yield to_batch(events)

@@ -1,19 +1,19 @@
-"""One live run's events, for any number of readers: `EventLog`. Where they come from is `run`'s.
+"""The events of one live run, for any number of readers: `EventLog`. `local.run` and `local.store` publish them.
 
-How it works, and its rules:
+Rules:
 
-1. There is one view, the run's, which is always where the run is, and one ring: the last events, bounded by number and
-   by bytes. A reader is a position in the ring and its open items; it keeps nothing else.
-2. A reader is caught up to the view, and continues at the ring's end. What is ready when it joins is one batch. A
-   reader that names the offset after which it continues gets the events themselves, as long as the ring has them.
-3. A reader whose position has fallen out of the ring gets, in place of what it missed, the events that bring it to the
-   view (`ClientView.catch_up`), and continues at the ring's end. So no reader delays the run or another reader.
-4. An event costs one `EncodedEvent` and the waking of the waiting readers, however many there are. Without readers it
-   costs nothing: the view has it already.
-5. When the log is closed, each reader reads the rest of the ring, and its stream ends. A later one gets the view, which
-   has the end in it.
+1. The log has one view, that of the run, which is always up to date, and one ring: the last events, limited by number
+   and by bytes. A reader is a position in the ring and its open items, and keeps nothing else.
+2. A reader that joins is caught up to the view with one batch, and continues at the ring's end. A reader that names the
+   offset after which it continues gets the events themselves, as long as the ring has them.
+3. A reader whose position has fallen out of the ring gets, in place of the events that it missed, those that bring it
+   to the view (`ClientView.catch_up`), and continues at the ring's end. So no reader delays the run or another reader.
+4. An event costs one `EncodedEvent`, however many readers there are, and the waking of those that wait. Without readers
+   it costs nothing, because the view has it already.
+5. When the log is closed, each reader reads the rest of the ring, and then its stream ends. Later readers get the view,
+   which contains the end of the run.
 6. A reader that leaves, in whatever way (closed, cancelled, collected), is no longer counted. The last one to leave
-   empties the ring. A store that publishes the events to other processes reads as a reader does, and is not counted.
+   empties the ring. A store that publishes the events to other processes reads the log too, and is not counted.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from .encoded import Batch, EncodedEvent, Event, to_batch
 from .readers import Offset, Reader
 
 MOST = 2_000
-"""Events that are kept for readers that are behind."""
+"""How many events are kept for readers that are behind."""
 MOST_BYTES = 4_000_000
-"""Bytes of events that are kept for them; a single event may be larger."""
+"""How many bytes of events are kept for them; a single event may be larger."""
 BATCH = 256
-"""Events that a reader gets at once."""
+"""How many events a reader gets at once."""
 BATCH_BYTES = 256_000
-"""Bytes of events that it gets at once; a single event may be larger. This is what is kept for each reader that does
-not read, besides the ring."""
+"""How many bytes of events a reader gets at once; a single event may be larger. A reader that has stopped reading keeps
+this much in memory, in addition to the ring."""
 
 
 class EventLog:
     """The events of one run, for any number of readers in one event loop.
 
-    `view`: the run's; events are applied to it before they are published. `on_last_reader_left`: called when the last
-    reader has left before the end.
+    `view`: the view of the run, to which events are applied before they are published. `on_last_reader_left`: called
+    when the last reader leaves before the end.
     """
 
     def __init__(
@@ -53,28 +53,28 @@ class EventLog:
     ) -> None:
         self._view = view
         self.on_last_reader_left = on_last_reader_left
-        """Called when the last reader has left before the end."""
+        """Called when the last reader leaves before the end."""
         self._most = most
         self._most_bytes = most_bytes
         self._ring: Batch = []
         self._first = 0
         self._waiting: list[asyncio.Future[None]] = []
-        """What the readers wait for that have all events."""
+        """The futures of the readers that have all events and wait for more."""
         self.run = 0
         """The number of the run, as in `Offset`."""
         self.readers = 0
-        """How many readers there are."""
+        """How many readers are counted."""
         self._attached = 0
-        """The same, with those that are not counted."""
+        """How many readers there are, including those that are not counted."""
         self.kept = 0
-        """About how many bytes of events the ring keeps."""
+        """About how many bytes of events are in the ring."""
         self.is_closed = False
         """Whether no more events will come."""
         self._own_end: int | None = None
-        """How many events of the run there were, if others follow them that are not the run's."""
+        """How many events the run itself has emitted, if the log ends with other events (`close_with`)."""
 
     def publish(self, events: list[Event]) -> None:
-        """Publishes events, which are in the view already."""
+        """Publishes events that are in the view already."""
         if not self._attached:
             self._first += len(events)
             return
@@ -82,7 +82,7 @@ class EventLog:
             self.publish_encoded([EncodedEvent(event, self.run, at) for at, event in enumerate(events, self.end + 1)])
 
     def publish_encoded(self, batch: Batch) -> None:
-        """As `publish`, of events that were encoded elsewhere, with this log's run and numbers."""
+        """Publishes events that were encoded elsewhere, with the run and the numbers of this log."""
         if not self._attached:
             self._first += len(batch)
         elif batch:
@@ -93,13 +93,13 @@ class EventLog:
             self._wake()
 
     def close(self) -> None:
-        """No more events will come: readers read to the end, and their streams end."""
+        """Closes the log: readers read the rest of the ring, and then their streams end."""
         self.is_closed = True
         self._wake()
 
     def close_with(self, events: list[Event]) -> None:
-        """As `close`, with last events that are in the view already and that the run itself has not emitted: it may go
-        on without them, so no reader can continue after one of them."""
+        """Closes the log with last events, which are in the view already, and which the run itself has not emitted. The
+        run may continue without them, so no reader can continue after one of them."""
         self._own_end = self.end
         if self._attached:
             batch = to_batch(events)
@@ -115,8 +115,9 @@ class EventLog:
         self._wake()
 
     async def read(self, reader: Reader, *, is_counted: bool = True) -> AsyncGenerator[Batch, None]:
-        """The events for `reader` from now on, to the run's end; then its view is the run's. It has all events before
-        its offset, if that is one of this run. `is_counted`: False for a store that publishes the events."""
+        """Yields the events for `reader` from now on, to the run's end, and then gives it the view of the run. If its
+        offset is one of this run, it has all events before that. `is_counted`: False for a store that publishes the
+        events."""
         self._attached += 1
         self.readers += is_counted
         try:
@@ -127,24 +128,24 @@ class EventLog:
                     reader.offset = Offset(self.run, position.at) if is_own else None
                     yield batch
                 else:
-                    await self._news()
+                    await self._wait_for_events()
                 batch = self._next(position)
             reader.view = self._view.copy()
         finally:
             self._leave(is_counted)
 
     def restart(self, view: ClientView, end: int) -> None:
-        """Makes every reader continue at another view of the run, which has `end` events in it."""
+        """Makes every reader continue at another view of the run, to which `end` events have led."""
         self._view, self._first, self._ring, self.kept = view, end, [], 0
         self._wake()
 
     @property
     def end(self) -> int:
-        """How many events there were."""
+        """How many events have been published."""
         return self._first + len(self._ring)
 
     def _join(self, reader: Reader) -> tuple[_Position, Batch]:
-        """Where a new reader continues, and what it gets first."""
+        """Returns the position at which a new reader continues, and its first batch."""
         after = reader.offset
         if after is not None and after.run == self.run and self._first <= after.event <= self.end:
             return _Position(self.end, self._view.open.copy()), self._ring[after.event - self._first :]
@@ -157,26 +158,27 @@ class EventLog:
             return position.take(self._caught_up(self._view.catch_up(position.open)))
         start = position.at - self._first
         batch = self._ring[start : start + BATCH]
-        if self.kept > BATCH_BYTES:  # only then can it be too large
-            batch = _lightest(batch)
+        if self.kept > BATCH_BYTES:  # otherwise no batch can be too large
+            batch = _limit_bytes(batch)
         position.at += len(batch)
         return position.take(batch)
 
     def _caught_up(self, events: list[Event]) -> Batch:
-        """The events that bring a reader to the view. It can continue after the last of them only."""
+        """Returns the events that bring a reader to the view, as a batch. It can continue only after the last of
+        them."""
         batch = to_batch(events)
         if batch and self._own_end is None:
             batch[-1].run, batch[-1].at = self.run, self.end
         return batch
 
-    async def _news(self) -> None:
-        """Waits for the next events. An `asyncio.Event` would do, at twice the cost of each wait."""
+    async def _wait_for_events(self) -> None:
+        """Waits for the next events, or the end. (With an `asyncio.Event`, each wait would cost twice as much.)"""
         waiting = asyncio.get_running_loop().create_future()
         self._waiting.append(waiting)
         try:
             await waiting
         except BaseException:
-            if waiting in self._waiting:  # else it was woken in the same moment
+            if waiting in self._waiting:  # otherwise it was woken at the same moment
                 self._waiting.remove(waiting)
             raise
 
@@ -188,7 +190,8 @@ class EventLog:
                 waiting.set_result(None)
 
     def _shorten(self) -> None:
-        """Drops the older half until the rest is within bounds: on average that costs nothing per event."""
+        """Drops the older half until the rest is within the limits. Spread over all events, this costs almost
+        nothing."""
         while len(self._ring) > 1 and (len(self._ring) > self._most or self.kept > self._most_bytes):
             self._drop(len(self._ring) // 2)
 
@@ -207,7 +210,7 @@ class EventLog:
 
 
 class _Position:
-    """Where one reader is, and its open items there."""
+    """The position of one reader, and its open items there."""
 
     __slots__ = ("at", "open")
 
@@ -216,15 +219,15 @@ class _Position:
         self.open = open_items
 
     def take(self, batch: Batch) -> Batch:
-        """The batch, which the reader gets now."""
+        """Returns the batch, after its events were applied to the open items."""
         apply = self.open.apply
         for encoded in batch:
             apply(encoded.event)
         return batch
 
 
-def _lightest(batch: Batch) -> Batch:
-    """As much of the beginning of a batch as a reader gets at once."""
+def _limit_bytes(batch: Batch) -> Batch:
+    """Returns as much of the beginning of a batch as a reader gets at once."""
     bytes_left = BATCH_BYTES
     for count, encoded in enumerate(batch):
         bytes_left -= encoded.size

@@ -1,9 +1,10 @@
-"""The view of one reader of a thread, where it is (`Offset`), and the events that bring it up to another view. No I/O.
+"""The view of one reader of a thread, its position (`Offset`), and the events that bring it up to another view. No I/O.
 
-A reader begins with the view of its client, or an unknown one. Either it catches up with another view and continues
-with that (`join`), or a translator emits to it directly, through the reader's own view (`view`).
+A reader begins with the view of its client, or with an unknown one. Either it catches up with another view and
+continues with that (`join`), or a translator emits events to it directly, and applies them to its own view (`view`).
 
-With `first_state="snapshot"` the first state event that it gets of a run is a snapshot, wherever it joins the run.
+With `first_state="snapshot"`, the first state event of a run that a reader gets is a snapshot, wherever it joins the
+run.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Offset:
 
     @classmethod
     def parse(cls, text: str) -> Offset:
-        """The offset that `str` has written; raises `ValueError` for any other text."""
+        """Returns the offset that `str` wrote as this text. Raises `ValueError` for any other text."""
         match = _OFFSET.fullmatch(text)
         if match is None:
             raise ValueError(f"offset: expected two numbers as in '7-42', got {text[:64]!r}")
@@ -43,12 +44,12 @@ class Offset:
 
 
 class Reader:
-    """One reader, on a new stream. `view`: what its client is known to have, None for unknown; it is never changed.
-    `offset`: the client has all events of a run of this process before it."""
+    """One reader, on a new stream. `view`: what its client is known to have, or None; it is never changed. `offset`:
+    the client has all events of a local run up to this position."""
 
     def __init__(self, options: Options, view: ClientView | None = None, offset: Offset | None = None) -> None:
-        self.view = ClientView(version=options.protocol_version) if view is None else _begun(view)
-        """What the reader has now, and has open. Every event that is emitted to it is applied to this."""
+        self.view = ClientView(version=options.protocol_version) if view is None else _without_run(view)
+        """The reader's present view, to which every event is applied that is emitted to it."""
         self.offset = offset
         """Where the reader is, after the last batch that it got of a run of this process."""
         self._options = options
@@ -65,7 +66,8 @@ class Reader:
 
 
 def offset_of(last_event_id: str | None) -> Offset | None:
-    """The offset that a client names by the last id it got; None for an id that is none of ours: it is caught up."""
+    """Returns the offset that a client names by the last id it got. Returns None for an id that this package has not
+    made: then the client is caught up."""
     try:
         return None if last_event_id is None else Offset.parse(last_event_id)
     except ValueError:
@@ -73,10 +75,11 @@ def offset_of(last_event_id: str | None) -> Offset | None:
 
 
 def catch_up_events(view: ClientView, reader: ClientView, options: Options) -> list[Event]:
-    """`view.catch_up(reader)`, with a state snapshot where otherwise the reader's first state event of the run would be
-    a delta, now or later.
+    """Returns `view.catch_up(reader)`, with a state snapshot if otherwise the reader's first state event of the run
+    would be a delta, now or later.
 
-    A reader that has the same state needs none if the run is over, or has emitted no snapshot yet: its first is one.
+    A reader that has the same state does not need a snapshot if the run is over, or has not emitted one yet, because
+    then the first state event of the run is a snapshot.
     """
     has_snapshot = reader.live and reader.run_id == view.run_id and reader.run_has_snapshot
     if options.first_state == "delta" or not reader.knows_state or has_snapshot:
@@ -90,17 +93,19 @@ def catch_up_events(view: ClientView, reader: ClientView, options: Options) -> l
 
 
 def for_version(options: Options, version: str | None) -> Options:
-    """The options of a reader whose client declares this protocol version."""
+    """Returns the options of a reader whose client declares this protocol version."""
     return options if options.protocol_version == version else replace(options, protocol_version=version)
 
 
 def direct_options(options: Options) -> Options:
-    """The options of a reader that gets this stream itself, with no server in between that folds a run's state."""
+    """Returns the options of a reader that gets this stream itself, not through a server that folds the state of a
+    run."""
     return replace(options, first_state="delta")
 
 
-def _begun(view: ClientView) -> ClientView:
-    """What the client has, without the run of the stream that it came by: on a new stream no run has begun."""
+def _without_run(view: ClientView) -> ClientView:
+    """Returns the messages and the state of a client's view, without the run of its former stream, because no run has
+    begun on a new stream."""
     return ClientView(
         view.messages if view.knows_messages else None, view.base if view.knows_state else None, view.version
     )

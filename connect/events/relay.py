@@ -1,18 +1,18 @@
-"""Streams that are made of other streams: `relaying`.
+"""Makes streams out of other streams: `relaying`.
 
-A generator that is decorated yields batches, and whole streams in place of a loop over their batches:
+A decorated generator yields batches, and also whole streams, in place of a loop over their batches:
 
     @relaying
     async def both(first: Batches, second: Batches) -> Relayed:
         yield first
         yield second
 
-A stream that was yielded is read to its end, and then the generator continues. What it raises is raised in the
-generator where it was yielded. When the reader closes the stream, or an exception ends it, it is closed before the
-generator is.
+A yielded stream is read to its end, and then the generator continues. Its exceptions are raised in the generator, at
+the `yield`. When the reader closes the outer stream, or an exception ends it, the yielded stream is closed before the
+generator.
 
-So a batch takes one step from the generator that made it to the reader, however many streams are around it: a loop over
-the batches in each would be a step in each.
+So a batch takes one step from the generator that made it to its reader, however deep the streams are nested. With
+loops, it would take a step for each stream.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from typing import Any, ParamSpec
 from .encoded import Batch, Batches
 
 Relayed = AsyncGenerator[Batch | Batches, None]
-"""What a decorated generator yields."""
+"""The type of a generator that is decorated."""
 
-_Given = ParamSpec("_Given")
+_Arguments = ParamSpec("_Arguments")
 
 
-def relaying(make: Callable[_Given, Relayed]) -> Callable[_Given, Batches]:
-    """A function that makes such a generator, as one that makes a stream of batches."""
+def relaying(make: Callable[_Arguments, Relayed]) -> Callable[_Arguments, Batches]:
+    """Decorates a function that makes such a generator. The new function returns a stream of batches."""
 
     @wraps(make)
-    def made(*args: _Given.args, **given: _Given.kwargs) -> Batches:
-        return _Relay(make(*args, **given))
+    def make_stream(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> Batches:
+        return _Relay(make(*args, **kwargs))
 
-    return made
+    return make_stream
 
 
 class _Relay(AsyncGenerator[Batch, None]):
@@ -45,13 +45,14 @@ class _Relay(AsyncGenerator[Batch, None]):
 
     def __init__(self, generator: Relayed) -> None:
         self._open: list[Relayed | Batches] = [generator]
-        """The generator, the stream that it has yielded, what that one has yielded, and so on: the last is read."""
+        """The generator, the stream that it has yielded, the stream that this one has yielded, and so on. The last one
+        is read."""
 
     def __anext__(self) -> Coroutine[Any, Any, Batch]:
         return self._next(None)
 
     def asend(self, value: None) -> Coroutine[Any, Any, Batch]:
-        """The next batch."""
+        """Returns the next batch."""
         return self._next(None)
 
     def athrow(
@@ -61,11 +62,11 @@ class _Relay(AsyncGenerator[Batch, None]):
         tb: TracebackType | None = None,
         /,
     ) -> Coroutine[Any, Any, Batch]:
-        """Raises an exception where the generator waits that is read."""
+        """Raises an exception in the innermost stream, and returns the next batch."""
         return self._next(typ if isinstance(typ, BaseException) else typ())
 
     async def aclose(self) -> None:
-        """Closes the streams, the one that is read first. Raises what the first of them raises that fails to close."""
+        """Closes the streams, the innermost one first. Raises the first exception, after all have been closed."""
         failure: BaseException | None = None
         while self._open:
             try:
@@ -76,7 +77,7 @@ class _Relay(AsyncGenerator[Batch, None]):
             raise failure
 
     async def _next(self, error: BaseException | None) -> Batch:
-        """The next batch, after `error` was raised in the stream that is read."""
+        """Returns the next batch. If there is an `error`, raises it in the innermost stream first."""
         while self._open:
             stream: Any = self._open[-1]
             try:

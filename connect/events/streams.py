@@ -1,8 +1,9 @@
-"""Batches as callers get them: models, or the bytes of a `Wire` with heartbeats. Never which events, or when.
+"""Turns batches into the form that callers get: models, or the bytes of a `Wire` with heartbeats. Never decides which
+events are sent, or when.
 
-`label` gives the agent, the thread and the run as log lines name them (see `log_context`).
-Closing one of these streams closes what it reads from at once. Nothing raises out of them: an unexpected exception
-is logged, and ends the stream in `RUN_ERROR`, unless its last event ended a run.
+`label` returns the agent, the thread and the run as log lines name them (see `log_context`).
+Closing one of these streams closes its source at once. No exception leaves them: an unexpected one is logged, and the
+stream ends with `RUN_ERROR`, unless its last event ended a run.
 """
 
 from __future__ import annotations
@@ -25,19 +26,19 @@ _log = logging.getLogger(__name__)
 
 
 class Wire(Protocol):
-    """Makes bytes of the batches of one stream, for one reader; it may remember what it made before."""
+    """Encodes the batches of one stream as bytes, for one reader. It may remember the batches before."""
 
     media_type: str
     """The `Content-Type` of the stream."""
     heartbeat: bytes
-    """What is sent where nothing happens; clients skip it."""
+    """The bytes that are sent while there are no events. Clients skip them."""
 
     def encode(self, batch: Batch) -> bytes:
-        """The bytes of the next batch; b"" if the client must not get any of its events."""
+        """Returns the bytes of the next batch; b"" if the client must not get any of its events."""
 
 
 class Sse:
-    """Server-sent events without ids. `version`: the protocol version of the client; None: it declares none."""
+    """Server-sent events without ids. `version`: the protocol version that the client declares, or None."""
 
     media_type = "text/event-stream; charset=utf-8"
     heartbeat = b": heartbeat\n\n"
@@ -51,11 +52,11 @@ class Sse:
 
 
 class SseWithIds(Sse):
-    """Server-sent events with the ids after which a client can continue. `has_id`: it may have an id from before.
+    """Server-sent events with the ids after which a client can continue. `has_id`: the client may already have an id.
 
-    An event of a run of this process has its offset as its id. Events after which a client can't continue (of those
-    that bring it up to date all but the last, and all events of a platform) have an empty id, which clears the id that
-    the client has: if it comes back then, it is brought up to date, and gets nothing twice.
+    The id of an event of a local run is its offset. Some events have an empty id, because a client can't continue after
+    them: all events of a platform, and those that bring a client up to date, except for the last. An empty id clears
+    the id that the client has. If the client comes back then, it is brought up to date, and gets nothing twice.
     """
 
     def __init__(self, version: str | None, *, has_id: bool) -> None:
@@ -78,7 +79,7 @@ class SseWithIds(Sse):
 
 
 class JsonLines:
-    """An event as a line of JSON; an empty line is a heartbeat. `version`: as for `Sse`."""
+    """Each event as a line of JSON; an empty line is a heartbeat. `version`: as for `Sse`."""
 
     media_type = "application/x-ndjson"
     heartbeat = b"\n"
@@ -87,39 +88,40 @@ class JsonLines:
         self._version = version
 
     def encode(self, batch: Batch) -> bytes:
-        """The lines of a batch."""
+        """Returns the lines of a batch."""
         return b"".join([event.frame(self._version)[len(b"data: ") : -1] for event in batch])
 
 
 def models(batches: AsyncIterator[Batch], version: str | None, label: Callable[[], str]) -> AsyncGenerator[Event, None]:
-    """Each event as a model, for a client of this protocol version (None: it declares none)."""
+    """Yields each event as a model, for a client that declares this protocol version, or none (None)."""
 
-    def made(batch: Batch) -> list[Event]:
+    def to_models(batch: Batch) -> list[Event]:
         return [model for event in batch if (model := event.model(version)) is not None]
 
-    return _formed(batches, made, None, [], label)
+    return _convert(batches, to_models, None, [], label)
 
 
 def frames(
     batches: AsyncIterator[Batch], wire: Wire, heartbeat: float | None, label: Callable[[], str]
 ) -> AsyncGenerator[bytes, None]:
-    """Each batch as the bytes of this wire; its heartbeat after `heartbeat` seconds without a batch (None: never)."""
+    """Yields the bytes of each batch, and the wire's heartbeat after `heartbeat` seconds without a batch (None:
+    never)."""
 
-    def made(batch: Batch) -> list[bytes]:
+    def to_bytes(batch: Batch) -> list[bytes]:
         encoded = wire.encode(batch)
         return [encoded] if encoded else []
 
-    return _formed(batches, made, heartbeat, [wire.heartbeat], label)
+    return _convert(batches, to_bytes, heartbeat, [wire.heartbeat], label)
 
 
-async def _formed(
+async def _convert(
     batches: AsyncIterator[Batch],
     form: Callable[[Batch], list[_Form]],
     heartbeat: float | None,
     silence: list[_Form],
     label: Callable[[], str],
 ) -> AsyncGenerator[_Form, None]:
-    """What each batch is handed out as; `silence` after `heartbeat` seconds without one."""
+    """Yields the forms of each batch, and `silence` after `heartbeat` seconds without a batch."""
     ahead = TimedIterator(batches)
     has_ended = False
     try:

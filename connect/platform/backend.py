@@ -1,5 +1,5 @@
-"""LangGraph servers as a backend: `Platform`, the verbs on its threads; and `outcome`, how one of its runs ended, for
-`translate`. What each does is in the module of its name."""
+"""LangGraph servers as a backend: `Platform`. Each of its methods is implemented in the module of the same name. Also
+`outcome`, which tells `translate` how one of its runs ended."""
 
 from __future__ import annotations
 
@@ -41,11 +41,15 @@ from .watch_assistant import watch_assistant
 class Platform(PlatformSource):
     """A server that speaks LangGraph Platform's interface: the platform itself, `langgraph dev`, Aegra.
 
-    `client`: of `langgraph_sdk.get_client()`; its address, headers and transport are used, never closed.
-    `assistant_id`: the assistant whose output schema has the channels that are visible; None: that of each run.
-    `agent`: the name to which the threads belong that are created here (see `access`); None: they belong to no agent,
-    and threads of every agent may be used. `shares_threads_with`: the agents whose threads may be used too.
-    Raises `TypeError` for anything but an asynchronous client; `ValueError` for one text in place of names.
+    - `client`: from `langgraph_sdk.get_client()`. Its address, headers and transport are used; it is never closed.
+    - `assistant_id`: the assistant that runs inputs, and whose output schema decides which channels are visible. None:
+      nothing can be run, and the assistant of each run decides.
+    - `agent`: the agent that owns the threads that are created here (see `access`). None: they belong to no agent, and
+      the threads of every agent may be used.
+    - `shares_threads_with`: the agents whose threads may be used too.
+
+    Raises `TypeError` for any other object than an asynchronous client, and `ValueError` for a single string in place
+    of names.
     """
 
     ids_in_url: ClassVar = True
@@ -65,11 +69,11 @@ class Platform(PlatformSource):
         return "platform", self.client
 
     def run_on(self, thread_id: str) -> None:
-        """See `Backend`. Its runs are a server's."""
+        """See `Backend`. Always None."""
 
     async def probe(self) -> None:
-        """See `Backend`. A platform is ready if it answers, whatever it answers below 500: its authentication is not
-        asked for here."""
+        """See `Backend`. A platform is ready if it answers with any status below 500. A 401 is enough, because this
+        request is not about authentication."""
         response = await self.client.http.client.get("/ok")
         if response.is_server_error:
             raise ConnectionError(f"HTTP status {response.status_code}")
@@ -79,7 +83,7 @@ class Platform(PlatformSource):
         return self._with(self.access.named(agent, shares_threads_with))
 
     def for_user(self, user: Any, where: Metadata, creates: Metadata | bool = True) -> Platform:
-        """See `Backend`. Graphs there know the users of the server's own authentication."""
+        """See `Backend`. The server's graphs receive the user from the server's own authentication, not from here."""
         return self._with(replace(self.access, where=where, creates=creates))
 
     def _with(self, access: Access) -> Platform:
@@ -92,7 +96,7 @@ class Platform(PlatformSource):
         return self.through(forwarded(self.client, headers, names)) if names else self
 
     def check_intake(self, intake: Intake, options: Options | None) -> None:
-        """See `Backend`. A platform's graph is requested when an input comes."""
+        """See `Backend`. The channels are checked when an input comes, with the schemas of the assistant."""
         if intake.dispatched_events or intake.on_cancel == "save":
             name = "dispatched_events" if intake.dispatched_events else "on_cancel='save'"
             raise ValueError(f"{name}: only a run of this process has that, and not one of a platform")
@@ -106,7 +110,7 @@ class Platform(PlatformSource):
         past_errors: PastErrors = "error",
         queue: int | None = None,
     ) -> Batches:
-        """See `Backend`. A platform has a queue of its own."""
+        """See `Backend`. `queue` has no effect, because a platform has a queue of its own."""
         span = Span("submit", self.name, run_input.thread_id, run_input.run_id)
         return await begun(submit_to_platform(self, run_input, options, intake, past_errors), span)
 
@@ -139,7 +143,7 @@ class Platform(PlatformSource):
         return watch_assistant(self, assistant_id, follower_of, poll=poll)
 
     async def cancel(self, thread_id: str, run_id: str | None, *, wait: float) -> CancelResult:
-        """See `Backend`. Queued runs are stopped too, where no run is named."""
+        """See `Backend`. Without a `run_id`, queued runs are stopped too."""
         return "stopped" if await self.thread_at(thread_id).cancel(run_id, wait) else "stopping"
 
     @property
@@ -163,12 +167,12 @@ class Platform(PlatformSource):
     async def hold_threads(
         self, thread_id: str | None = None, run_id: str | None = None, *, waits: bool = True
     ) -> None:
-        """See `Backend`. The server decides what runs."""
+        """See `Backend`. Does nothing, because the server decides what runs."""
 
 
 def platform_of(source: Any) -> Platform | None:
-    """The platform that a source is, or stands for: a `Platform`, an asynchronous client, or a `RemoteGraph` with
-    one."""
+    """Returns the platform that a source is, or is taken as: a `Platform`, an asynchronous client, or a `RemoteGraph`
+    with one. None for any other source."""
     if isinstance(source, Platform):
         return source
     if isinstance(source, RemoteGraph) and isinstance(source.client, LangGraphClient):
@@ -179,20 +183,23 @@ def platform_of(source: Any) -> Platform | None:
 def outcome(
     client: Any, thread_id: str, run_id: str, *, retry: RetryPolicy | None = None
 ) -> Callable[[], Awaitable[Ending]]:
-    """What `translate` takes as `at_end` for `client.runs.join_stream(thread_id, run_id)`. The stream of a platform
-    stops in the same way after success, an interrupt, a cancellation and a rollback, so the run and its thread are
-    requested.
+    """Returns the function that `translate` takes as `at_end` for `client.runs.join_stream(thread_id, run_id)`. The
+    stream of a platform stops in the same way after success, an interrupt, a cancellation and a rollback, so the
+    function requests the run and its thread.
 
-    `client`: of `langgraph_sdk.get_client()`, or a `Platform`. `thread_id`, `run_id`: those of the platform.
-    `retry`: how long a server is asked again that cannot be reached, or that has the run as active still.
+    - `client`: from `langgraph_sdk.get_client()`, or a `Platform`.
+    - `thread_id`, `run_id`: those of the platform.
+    - `retry`: how often and how long to retry while the server cannot be reached, or says that the run is still active.
 
-    Gives an async function that returns how the run ended. `Finished`: with its interrupts and the thread's values;
-    also for a run that went with its thread, as a stateless one does. `Cancelled`: also for a run that was rolled back;
-    what it has emitted stays with the client until the next snapshot. `Failed`: with the run's error, or with that of a
-    server that refuses to answer. `Lost`: the server cannot be reached, or the run is active still. The last two of
-    these are logged.
+    The function returns how the run ended:
 
-    Raises at once: `TypeError` for another client, `ValueError` for an id that cannot be one.
+    - `Finished`, with its interrupts and the thread's values. Also for a run that was deleted with its thread, as a
+      stateless one is.
+    - `Cancelled`, also for a run that was rolled back. Its events stay with the client until the next snapshot.
+    - `Failed`, with the error of the run, or that of a server that refuses to answer, which is logged.
+    - `Lost`, if the server cannot be reached or the run is still active, which is logged.
+
+    Raises at once: `TypeError` for another client, `ValueError` for an invalid id.
     """
     source = platform_of(client)
     if source is None:
@@ -212,8 +219,8 @@ def outcome(
 
 
 async def _until_ended(thread: PlatformThread, run_id: str) -> None:
-    """Returns when the run is not active: a server may end a stream a moment before its run. Raises `ConnectionLost`
-    if the run stays active, and what the server's answers raise."""
+    """Waits until the run is not active any more, because a server may end a stream a moment before the run. Raises
+    `ConnectionLost` if the run stays active or the server can't be reached, and `PlatformError`."""
     retry = Retries(thread.policy)
     while (run := await thread.run(run_id)) is not None and run.get("status") in ACTIVE:
         await retry.pause(ConnectionLost("the stream stopped while the run was active"))

@@ -1,13 +1,14 @@
-"""Calls of the SDK that answer something: their errors sorted (`sdk_call`), retried (`retried`), at once (`at_once`).
-How often and how long a server that does not answer is asked again: `RetryPolicy`, and `Retries`, one use of it.
+"""Makes calls of the SDK: `sdk_call` makes one and converts its errors, `retried` repeats it, and `at_once` makes
+several at the same time. `RetryPolicy` says how often and how long to retry, and `Retries` is one use of a policy.
 
 Rules:
 
-1. Whatever may succeed the next time is a `ConnectionLost`, and is retried as the policy says: no connection, no answer
-   in time, 408, 429, 5xx. All else that the server answers is a `PlatformError`, which is final.
+1. An error after which the call may succeed the next time is a `ConnectionLost`, and is retried as the policy says: no
+   connection, no answer in time, and the statuses 408, 429 and 5xx. Any other error is a `PlatformError`, which is
+   final.
 2. Half of each pause between attempts is fixed and half is random, so that the readers of a server that restarts do not
    all come back at the same moment.
-3. A call that must not be repeated (it starts a run) is an `sdk_call` alone.
+3. A call that must not be repeated, because it starts a run, uses `sdk_call` alone.
 """
 
 from __future__ import annotations
@@ -31,16 +32,17 @@ _Answer = TypeVar("_Answer")
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How often and how long a server is asked again. Raises `ValueError` for numbers that are out of range.
+    """How often and how long to retry when a server can't be reached. Raises `ValueError` for numbers that are out of
+    range.
 
-    With the defaults, a server that is gone is given up after 14 to 28 seconds of pauses, and the time that the
-    attempts take: the SDK's client tries a refused connection for more than seven seconds.
+    With the defaults, a server that is gone is given up after 14 to 28 seconds of pauses, and in addition the time of
+    the attempts: the SDK's client tries a refused connection for more than seven seconds.
     """
 
     initial_delay: float = 0.25
-    """Seconds of the first pause at most; each further pause is at most twice as long as the one before."""
+    """The longest first pause, in seconds. The limit doubles with each further pause."""
     max_delay: float = 5.0
-    """Seconds of any pause at most."""
+    """The longest pause, in seconds."""
     max_attempts: int = 10
     """How many attempts in a row may fail."""
     read_timeout: float = READ_TIMEOUT
@@ -54,7 +56,7 @@ class RetryPolicy:
 
 
 class Retries:
-    """The attempts that a policy allows. `sleep`: how to wait; None is `asyncio.sleep`."""
+    """Counts the attempts that a policy allows, and waits between them. `sleep`: None is `asyncio.sleep`."""
 
     def __init__(self, policy: RetryPolicy, sleep: Callable[[float], Awaitable[None]] | None = None) -> None:
         self._policy = policy
@@ -62,11 +64,11 @@ class Retries:
         self._failures = 0
 
     def progressed(self) -> None:
-        """The server answered: the failures before do not count any more."""
+        """Starts to count again, because the server has answered."""
         self._failures = 0
 
     async def pause(self, lost: ConnectionLost) -> None:
-        """Waits before the next attempt; raises `lost` if there is to be none."""
+        """Waits before the next attempt. Raises `lost` if the policy allows no further attempt."""
         longest = min(math.ldexp(self._policy.initial_delay, min(self._failures, 64)), self._policy.max_delay)
         self._failures += 1
         if self._failures >= self._policy.max_attempts:
@@ -75,13 +77,14 @@ class Retries:
 
 
 async def sdk_call(call: Awaitable[_Answer]) -> _Answer:
-    """The answer of one call of the SDK. Raises `PlatformError` and `ConnectionLost` in place of the SDK's errors.
+    """Returns the answer of one call of the SDK. Raises `PlatformError` and `ConnectionLost` in place of the SDK's
+    errors.
 
-    An empty answer is a `ConnectionLost`: the SDK takes a redirect for one.
+    An empty answer is a `ConnectionLost`, because the SDK returns None for a redirect.
     """
     try:
         answer = await call
-    except httpx.HTTPStatusError as error:  # of httpx up to SDK 0.3, since then of a class below it
+    except httpx.HTTPStatusError as error:  # since SDK 0.3: a subclass of it
         raise _refusal(error) from error
     except httpx.RequestError as error:
         raise ConnectionLost(reason_of(error)) from error
@@ -93,8 +96,8 @@ async def sdk_call(call: Awaitable[_Answer]) -> _Answer:
 
 
 async def retried(call: Callable[[], Awaitable[_Answer]], policy: RetryPolicy) -> _Answer:
-    """The answer of a call, made again while the server can't be reached or does not answer within the policy's read
-    timeout. Raises `PlatformError`, and `ConnectionLost` when the policy allows no further attempt."""
+    """Returns the answer of a call. Repeats the call while the server can't be reached, or does not answer within the
+    policy's read timeout. Raises `PlatformError`, and `ConnectionLost` when the policy allows no further attempt."""
     retries = Retries(policy)
     while True:
         try:
@@ -108,7 +111,7 @@ async def retried(call: Callable[[], Awaitable[_Answer]], policy: RetryPolicy) -
 
 @asynccontextmanager
 async def at_once() -> AsyncIterator[asyncio.TaskGroup]:
-    """Calls that are made at the same time. When one fails the others are cancelled, and its error is raised."""
+    """Makes calls at the same time. When one of them fails, the others are cancelled, and its error is raised."""
     try:
         async with asyncio.TaskGroup() as group:
             yield group
@@ -118,10 +121,10 @@ async def at_once() -> AsyncIterator[asyncio.TaskGroup]:
 
 def _refusal(error: httpx.HTTPStatusError) -> Exception:
     response: httpx.Response | None = error.response
-    if response is None:  # the SDK's class for a connection that failed
+    if response is None:  # the SDK's exception for a failed connection
         return ConnectionLost(type(error).__name__)
     try:
         body = response.content
-    except httpx.StreamError:  # it was not read
+    except httpx.StreamError:  # the body was not read
         body = b""
     return error_of_answer(response.request, response.status_code, body)

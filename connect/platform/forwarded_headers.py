@@ -1,8 +1,8 @@
-"""A platform as the user of a request sees it: a client of the same connections, with some of the request's headers.
-Which they are is the owner's choice.
+"""Makes the client through which the user of a request reaches a platform: the owner's client, with those headers of
+the request that the owner has chosen.
 
-It has the owner's client's address, headers, timeouts and transport; not its cookies, which users must not share, nor
-the parameters that it puts into every URL."""
+It has the address, headers, timeouts and transport of the owner's client. It has neither its cookies, which users must
+not share, nor the parameters that it puts into every URL."""
 
 from __future__ import annotations
 
@@ -31,30 +31,32 @@ _OURS = frozenset(
         "upgrade",
     }
 )
-"""Headers that are about the one connection or body that they came with."""
+"""Headers that describe the connection or the body that they came with."""
 
 
 def checked_names(names: Iterable[str]) -> tuple[str, ...]:
-    """Names of headers, as they are compared; raises `ValueError` for those that can't be sent on, or are none."""
+    """Returns names of headers in lower case. Raises `ValueError` for an invalid name, and for a header that can't be
+    forwarded."""
     if isinstance(names, str):
         raise ValueError(f"headers: expected names of headers, got the text {names!r}")
     lowered = tuple(name.lower() for name in names)
     for name in lowered:
         if not name or not _NAME_CHARACTERS.issuperset(name):
-            raise ValueError(f"headers: {name!r} is no name of a header")
+            raise ValueError(f"headers: {name!r} is not the name of a header")
         if name in _OURS:
-            raise ValueError(f"headers: {name!r} is about the connection it came by, and can't be sent on")
+            raise ValueError(f"headers: {name!r} describes the connection that it came by, and can't be forwarded")
     return lowered
 
 
-def forwarded(given: LangGraphClient, headers: Iterable[tuple[bytes, bytes]], names: Iterable[str]) -> LangGraphClient:
-    """The client with those of a request's headers that are named. The client's own of these names are not sent, also
-    where the request has none: a user without credentials must not be taken for the server.
+def forwarded(owner: LangGraphClient, headers: Iterable[tuple[bytes, bytes]], names: Iterable[str]) -> LangGraphClient:
+    """Returns a copy of the owner's client, with the headers of a request that have these names. The client's own
+    headers of these names are never sent, even if the request lacks them, because a user without credentials must not
+    be taken for the server.
 
-    It is a copy of the client, with the same connections. What it has of its own is set: answers put cookies into the
-    client that has sent the request, and users must not share them. It opens nothing, so there is nothing to close.
+    The copy uses the same connections, and need not be closed. It has a cookie jar of its own, because answers put
+    cookies into the client that sent the request.
     """
-    http: httpx.AsyncClient = given.http.client
+    http: httpx.AsyncClient = owner.http.client
     named = {name.encode("latin-1") for name in names}
     own = [(name, value) for name, value in http.headers.raw if name.lower() not in named]
     sent = [(name, value) for name, value in headers if name.lower() in named]
@@ -64,5 +66,5 @@ def forwarded(given: LangGraphClient, headers: Iterable[tuple[bytes, bytes]], na
     client.params = httpx.QueryParams()
     client.follow_redirects = False
     if b"authorization" in named:
-        client.auth = httpx.Auth()  # adds nothing, not even what the server's URL says
+        client.auth = httpx.Auth()  # adds nothing, not even credentials in the server's URL
     return LangGraphClient(client)

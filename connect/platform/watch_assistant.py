@@ -1,9 +1,10 @@
-"""Following an assistant of a platform over all its threads: for runs that have a thread of their own each, as a
-stateless cron's. Finds the threads; the events of one are `connect`'s.
+"""Follows an assistant of a platform over all its threads. This is for runs that have a thread each, such as those of a
+stateless cron. This module finds the threads; `connect` makes the events of each.
 
-No server streams this, so the threads that changed are searched in intervals. A stream emits one run at a time: threads
-that are busy at once are emitted one after the other. Threads that were idle before the watch began are not emitted.
-One that is gone before it was seen (a stateless cron's is deleted when its run ends) can't be.
+Servers do not stream the runs of an assistant, so its changed threads are searched for in intervals. A stream emits one
+run at a time: if several threads are busy, they are emitted one after the other. Threads that were idle before the
+watch began are not emitted. A thread that is deleted between two searches, such as that of a stateless cron when its
+run ends, can't be emitted.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from .connect import ThreadFollower, is_due
 from .source import PlatformSource, which_assistant
 
 _THREADS = 100
-"""Threads that are looked through each time, those first that changed last."""
+"""How many threads are searched each time, those that changed last first."""
 _REMEMBERED = 1000
 
 
@@ -31,10 +32,10 @@ async def watch_assistant(
     *,
     poll: float,
 ) -> Relayed:
-    """Every run of the assistant that begins from now on, or is active, with its thread's id.
+    """Yields the events of every run of the assistant that is active or begins from now on, with the id of its thread.
 
-    `assistant_id`: its id, or the name of its graph. `follower_of`: a follower of a thread, for runs made
-    since a time. Raises `PlatformError` and `ConnectionLost`.
+    `assistant_id`: its id, or the name of its graph. `follower_of`: returns a follower of a thread, for runs that were
+    created since a time. Raises `PlatformError` and `ConnectionLost`.
     """
     threads = await platform.search_threads(which_assistant(assistant_id), _THREADS)
     begun = max((_changed(thread) for thread in threads), default=datetime.min.replace(tzinfo=UTC))
@@ -56,11 +57,11 @@ async def watch_assistant(
 
 
 class _Seen:
-    """A thread as it was seen last."""
+    """A thread as it was when it was last seen."""
 
     def __init__(self, changed: datetime) -> None:
         self.changed = changed
-        """When it had changed. By the server's clock, as are all times here."""
+        """When the thread had last changed, by the server's clock, as all times here are."""
         self.follower: ThreadFollower | None = None
 
 

@@ -93,4 +93,4 @@ async def test_between_the_log_and_a_caller(how: str, passed: list[list[str]]) -
                     break
     assert passed
     assert max(map(len, passed)) <= AT_MOST
-    assert {tuple(names) for names in passed} <= {("EventLog.read",), ("EventLog.read", "_formed")}
+    assert {tuple(names) for names in passed} <= {("EventLog.read",), ("EventLog.read", "_convert")}
