@@ -1,5 +1,5 @@
-"""What a platform answers about the runs and the state of a thread, as values: `Runs`, and `Look`, a thread at one
-moment. No I/O. What several answers mean together is in `outcome`."""
+"""The answers of a platform about the runs and the state of a thread, as values: `Runs`, and `Look`, a thread at one
+moment. No I/O. `outcome` combines several answers."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from .outcome import interrupts_of, run_outcome
 Answered = Mapping[str, Any]
 
 RUN_ID: Final = "agui_run_id"
-"""The key of a run's metadata that has the id its client asked for: platforms make run ids of their own."""
+"""The key of a run's metadata with the id that its client gave it, because platforms make run ids of their own."""
 
 
 WRITTEN: Final = "agui_written"
-"""The key of a run's metadata that names, as JSON, the checkpoint that it continues from and the channels that it and
-the runs before it have written there (`written_at`)."""
+"""The key of a run's metadata that names, as JSON, the checkpoint that the run continues from, and the channels that it
+and earlier runs have written there (`written_at`)."""
 
 
 def has_kwargs(run: Answered) -> bool:
-    """Whether a run says how it was started. Where runs do not (Aegra), the server keeps the events of all of them, and
-    refuses to search for states by their metadata."""
+    """Returns whether a run says how it was started. On a server whose runs do not (Aegra), the events of all runs are
+    kept, and states can't be searched for by their metadata."""
     kwargs = run.get("kwargs")
     return isinstance(kwargs, Mapping) and bool(kwargs)
 
 
 def run_metadata(run: Answered) -> Metadata:
-    """What a run was started with. (Aegra shows no metadata of a run but those of its config.)"""
+    """Returns the metadata that a run was started with. (Aegra shows only those in its config.)"""
     merged: dict[str, Any] = {}
     for owner in (run.get("config"), run):
         metadata = owner.get("metadata") if isinstance(owner, Mapping) else None
@@ -44,24 +44,24 @@ def run_metadata(run: Answered) -> Metadata:
 
 
 def client_run_id(run: Answered) -> str:
-    """The id that a run is emitted under: its client's, or else the platform's."""
+    """Returns the id under which a run is emitted: its client's, or else the platform's."""
     run_id = run_metadata(run).get(RUN_ID)
     return run_id if isinstance(run_id, str) and run_id else str(run["run_id"])
 
 
 def written_at(checkpoint_id: str | None, runs: Sequence[Answered]) -> frozenset[str]:
-    """The channels that these runs, which continued from this checkpoint, have written next to it: the thread's state
-    does not say which these are. No run may write one of them again (see `inputs.unsent`)."""
+    """Returns the channels that these runs have written after they continued from this checkpoint, which the thread's
+    state does not say. No run may write one of them again (see `inputs.unsent`)."""
     channels: set[str] = set()
     for run in runs:
-        with suppress(KeyError, TypeError, ValueError):  # a run that this package did not start
+        with suppress(KeyError, TypeError, ValueError):  # another program started the run
             mark = orjson.loads(run_metadata(run).get(WRITTEN) or "{}")
             channels.update(mark["channels"] if mark and mark["checkpoint"] == checkpoint_id else ())
     return frozenset(channels)
 
 
 def written_mark(checkpoint_id: str | None, channels: Collection[str]) -> str:
-    """The metadata of a run from which `written_at` reads. `channels`: those of this run, and of runs before it."""
+    """Returns the value under `WRITTEN` in a run's metadata. `channels`: those of this run and of earlier ones."""
     return orjson.dumps({"checkpoint": checkpoint_id, "channels": sorted(channels)}).decode()
 
 
@@ -74,25 +74,25 @@ class Runs(NamedTuple):
     """The newest runs, whatever their status, the newest first."""
 
     def with_id(self, run_id: str) -> Answered | None:
-        """The run of this id, if it is among them."""
+        """Returns the run with this id, or None if it is not among them."""
         runs = self.recent if self.active is None else (self.active, *self.recent)
         return next((run for run in runs if run["run_id"] == run_id), None)
 
     def before(self, run: Answered) -> frozenset[str] | None:
-        """The ids of the newest runs that came before this one; None if it is not among the newest."""
+        """Returns the ids of the newest runs that came before this one; None if it is not among the newest."""
         ids = [str(recent["run_id"]) for recent in self.recent]
         return frozenset(ids[ids.index(str(run["run_id"])) + 1 :]) if str(run["run_id"]) in ids else None
 
 
 class Look(NamedTuple):
-    """A thread at one moment, as far as one round of requests can see one."""
+    """A thread at one moment, as nearly as one round of requests can show it."""
 
     runs: Runs
     state: Answered
     """Its newest state, with those of its subgraphs."""
     thread: Answered
-    """What the server says of the thread itself. Empty where nothing follows from it: the thread is requested only if
-    its last run did not succeed or made no state, because it repeats all of the state's values."""
+    """The thread itself, as the server describes it; often empty. It is requested only if the last run did not succeed
+    or made no state, because it repeats all values of the state."""
 
     @property
     def active(self) -> Answered | None:
@@ -111,7 +111,7 @@ class Look(NamedTuple):
 
     @property
     def outcome(self) -> RunOutcome:
-        """How the run ended that made the thread's newest state; or else the last one."""
+        """The outcome of the run that made the thread's newest state, or else of the last run."""
         maker = (self.state.get("metadata") or {}).get("run_id")
         run = next((run for run in self.recent if run["run_id"] == maker), self.last)
         thread = self.thread if run is self.last else {}
@@ -121,8 +121,8 @@ class Look(NamedTuple):
         return replace(outcome, run_id=client_run_id(run), values=self.state.get("values") or {})
 
     def thread_state(self, messages_key: str) -> ThreadState:
-        """The thread as an input finds it. One on which a run is active waits for no answer, and has left nothing
-        undone."""
+        """Returns the thread as an input sees it. While a run is active, it has no pending interrupts and no unfinished
+        work."""
         values = self.state.get("values") or {}
         messages = values.get(messages_key) or ()
         if self.active is not None:
@@ -142,14 +142,14 @@ class Look(NamedTuple):
 
     @property
     def checkpoint_id(self) -> str | None:
-        """The newest checkpoint, None where nothing was ever written."""
+        """The id of the newest checkpoint; None if nothing was ever written."""
         checkpoint = self.state.get("checkpoint") or {}
         checkpoint_id = self.state.get("checkpoint_id") or checkpoint.get("checkpoint_id")
         return None if checkpoint_id is None else str(checkpoint_id)
 
 
 def checkpoint_of(state: Answered) -> Checkpoint:
-    """A state as the server lists it."""
+    """Converts a state from the server's list."""
     return Checkpoint(
         id=str(state["checkpoint"]["checkpoint_id"]),
         parent_id=(state.get("parent_checkpoint") or {}).get("checkpoint_id"),

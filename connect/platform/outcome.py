@@ -1,18 +1,18 @@
-"""How a platform's run ended, read off what the server says of the run and its thread. Pure; never asks.
+"""Decides how a platform's run ended, by the server's answers about the run and its thread. Pure.
 
-A platform's stream ends alike after success, an interrupt, a cancel and a rollback. They differ (measured on
-`langgraph dev` and Aegra) in:
+A platform's stream ends in the same way after success, an interrupt, a cancellation and a rollback. The answers differ
+(measured on `langgraph dev` and Aegra):
 
-| the run | the thread's state | it ended |
+| status of the run | the thread's state has | the run ended |
 |---|---|---|
-| error, timeout | | in an error: the thread's `error`, or a task's |
-| (whatever else) | `interrupts` | at these interrupts |
-| interrupted | no interrupts | cancelled; or, if its thread waits and has no error, at a breakpoint (Aegra) |
+| error, timeout | | with an error: the thread's `error`, or a task's |
+| any other | `interrupts` | at these interrupts |
+| interrupted | no interrupts | cancelled; or at a breakpoint, if its thread waits and has no error (Aegra) |
 | success | `next`, but no interrupts | at a breakpoint |
-| success | nothing next | well |
-| gone (rolled back) | as before the run | cancelled |
+| success | no `next` | with success |
+| the run is gone (rolled back) | the same as before the run | cancelled |
 
-A state that was written after the run (`update_state`) shows no failure any more.
+A state that was written after the run (`update_state`) does not show its failure any more.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _FAILED = frozenset({"error", "timeout"})
 def run_outcome(
     run: Mapping[str, Any] | None, state: Mapping[str, Any], thread: Mapping[str, Any], *, run_id: str
 ) -> RunOutcome:
-    """How a run ended.
+    """Returns how a run ended.
 
-    `run`: the run, None if there is none, or none any more. `state`, `thread`: the thread's newest state, and itself.
-    `run_id`: the id of the outcome. Where the state is a later run's, it shows nothing of this one.
+    `run`: None if there is no run, or it is gone. `state`, `thread`: the thread's newest state, and the thread itself.
+    `run_id`: the id of the outcome. If a later run made the state, only the status of this run counts.
     """
     if run is not None and not is_of(state, run_id):
         return RunOutcome(run_id, None, _by_status(run, thread={}, state={}) or Finished())
@@ -53,7 +53,8 @@ def run_outcome(
 
 
 def _by_status(run: Mapping[str, Any], thread: Mapping[str, Any], state: Mapping[str, Any]) -> Ending | None:
-    """The ending that a run's status shows; None for success, and for a pause on a server that calls it so."""
+    """Returns the ending that a run's status shows; None for success, and for a pause that the server calls
+    `interrupted`."""
     status = run.get("status")
     error = thread.get("error") or _task_error(state)
     if status in _FAILED:
@@ -65,8 +66,8 @@ def _by_status(run: Mapping[str, Any], thread: Mapping[str, Any], state: Mapping
 
 
 def paused(run: Mapping[str, Any], state: Mapping[str, Any], thread: Mapping[str, Any]) -> RunOutcome | None:
-    """How a thread's newest run ended that made no state: at what its thread waits for still. An answer to one of
-    several interrupts makes none. None if it ended otherwise."""
+    """Returns the outcome of a thread's newest run if it made no state and its thread still waits at interrupts; None
+    otherwise. An answer to one of several interrupts makes no state."""
     waiting = interrupts_of(state) if thread.get("status") == "interrupted" and not thread.get("error") else []
     if not waiting or run.get("status") in _FAILED:
         return None
@@ -74,13 +75,13 @@ def paused(run: Mapping[str, Any], state: Mapping[str, Any], thread: Mapping[str
 
 
 def is_of(state: Mapping[str, Any], run_id: str) -> bool:
-    """Whether this run made the thread's newest state, or whether that is not known."""
+    """Returns whether this run made the thread's newest state. Also True if the state does not say who made it."""
     maker = (state.get("metadata") or {}).get("run_id")
     return maker is None or maker == run_id
 
 
 def interrupts_of(state: Mapping[str, Any]) -> list[Any]:
-    """What of a thread's state waits for an answer."""
+    """Returns the pending interrupts in a thread's state."""
     interrupts = list(state.get("interrupts") or ())
     if interrupts:
         return interrupts
@@ -88,7 +89,7 @@ def interrupts_of(state: Mapping[str, Any]) -> list[Any]:
 
 
 def subgraphs(state: Mapping[str, Any]) -> list[Subgraph]:
-    """The subgraphs that wait, if the state was asked for with theirs."""
+    """Returns the subgraphs that wait, if the state was requested with those of its subgraphs."""
     waiting: list[Subgraph] = []
     for task in state.get("tasks") or ():
         inner = task.get("state")

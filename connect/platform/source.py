@@ -1,8 +1,8 @@
-"""A LangGraph server and one of its assistants: `PlatformSource`, all of `Platform` but its verbs (`backend`). Only the
-schemas of assistants are requested here.
+"""A LangGraph server and one of its assistants: `PlatformSource`, the part of `Platform` without the operations on
+threads (`backend`). It requests only assistants, their schemas, and lists of threads.
 
-What a platform answers depends on who requests it, so schemas are kept by the credentials of the request: the headers
-of its client. They expire, because an assistant can be given another graph. Credentials are kept as digests only.
+A platform's answer depends on who requests it, so schemas are kept by the credentials of the request: the headers of
+its client. They expire, because an assistant can be given another graph. Credentials are kept only as digests.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from .calls import RetryPolicy, retried
 from .thread import NOT_FOUND, UNFIT, PlatformThread
 
 _HAS_NONE = (NOT_FOUND, 405, 501)
-"""The statuses of a server that does not have what was requested."""
+"""The statuses with which a server answers that it does not have what was requested."""
 _FIELDS: Final = ("thread_id", "status", "created_at", "updated_at", "metadata", "interrupts")
-"""What of threads is searched for."""
+"""The fields of threads that a search returns."""
 EXTRACTED: Final = {"first_message": "values.messages[0]"}
-"""What of their values a search gives, under `extracted`."""
+"""The paths in their values that a search returns too, under `extracted`."""
 
 Schemas = Mapping[str, Any]
 
 EXPIRES_AFTER: Final = 300.0
 """Seconds for which schemas are kept."""
 _MOST: Final = 256
-"""Entries that are kept; beyond, the oldest goes."""
+"""How many entries are kept. An entry beyond that replaces the oldest one."""
 
 
 class PlatformSource:
-    """A server, one of its assistants, and how a server that can't be reached is retried; see `Platform`."""
+    """A server, one of its assistants, and how to retry when the server can't be reached; see `Platform`."""
 
     def __init__(
         self,
@@ -61,34 +61,34 @@ class PlatformSource:
         self.policy = RetryPolicy()
         self._schemas = SchemaCache()
         self.unused: set[str] = set()
-        """The kinds of what clients have sent and the assistant has no field for."""
+        """The kinds of input that clients have sent and for which the assistant has no field."""
         self.no_edits = NoEdits()
-        """What inputs were found not to edit."""
+        """Messages that differ from the thread's and were found not to be edits."""
         self._saving_nodes: Recent[str, frozenset[str]] = Recent(_MOST)
-        """By assistant: the nodes that were seen to save JSON as messages. The same object in all copies."""
+        """The nodes, by assistant, that were seen to save JSON as messages. All copies share this object."""
 
     def thread_at(self, thread_id: str) -> PlatformThread:
-        """The requests about one of its threads."""
+        """Returns one of its threads, to make requests about it."""
         return PlatformThread(self.client, thread_id, self.policy, self.access, self._saving_nodes)
 
     def retrying(self, policy: RetryPolicy) -> Self:
-        """The same, with another policy."""
+        """Returns a copy with another policy."""
         same = copy(self)
         same.policy = policy
         return same
 
     def through(self, client: LangGraphClient) -> Self:
-        """The same, by another client. It has the schemas that a client with the same credentials was given."""
+        """Returns a copy with another client. It has the schemas that a client with the same credentials got."""
         same = copy(self)
         same.client = client
         return same
 
     async def options(self, assistant_id: str | None = None) -> Options:
-        """The options when none are given: the channels of the assistant's output schema.
+        """Returns the default options, which show the channels of the assistant's output schema.
 
-        `assistant_id`: the assistant of the run. All channels, where the server has no schemas; none, where it has, but
-        not (any more) of the run's assistant. Raises `PlatformError` and `ConnectionLost` where it refuses, or does not
-        know the assistant that this `Platform` was given, because then nothing may be visible.
+        `assistant_id`: the assistant of the run. If the server has no schemas at all, every channel is visible; if it
+        has none of the run's assistant (any more), no channel is. Raises `PlatformError` and `ConnectionLost` if the
+        server refuses or can't be reached, and `PlatformError` if it does not know the assistant of this `Platform`.
         """
         assistant = self.assistant_id if is_assistant_id(self.assistant_id) else assistant_id or self.assistant_id
         if assistant is None:
@@ -105,10 +105,10 @@ class PlatformSource:
             return Options(state_include=frozenset())
 
     async def schemas(self, assistant: str) -> Schemas:
-        """The schemas of an assistant, or of the first one of a graph; kept for a while, by the client's credentials.
+        """Returns the schemas of an assistant, or of the first assistant of a graph. Keeps them for a while, by the
+        client's credentials.
 
-        Raises `PlatformError` (404 for an assistant that is not there, and where there are no schemas) and
-        `ConnectionLost`.
+        Raises `PlatformError` (404 for an unknown assistant, and on a server without schemas) and `ConnectionLost`.
         """
         schemas = self._schemas.get(self.client, assistant)
         if schemas is None:
@@ -117,8 +117,9 @@ class PlatformSource:
         return schemas
 
     async def input_channels(self, messages_key: str) -> InputChannels:
-        """Where a client's input goes in the assistant's graph. Which of its channels have a reducer, no platform says:
-        see `Intake.replaced`. Raises as `schemas` does, but for what is not there."""
+        """Returns the channels in which the assistant's graph takes a client's input; without schemas, none is known.
+        Platforms do not say which channels have a reducer: see `Intake.replaced`. Raises the other errors of
+        `schemas`."""
         try:
             schemas = await self.schemas(str(self.assistant_id))
         except PlatformError as error:
@@ -130,9 +131,9 @@ class PlatformSource:
     async def search_threads(
         self, metadata: Mapping[str, str], limit: int, offset: int = 0, status: str | None = None
     ) -> list[Any]:
-        """The threads with these metadata, those first that changed last; without their values, which may be large,
-        where the server can leave them out (Aegra can't), but for what `EXTRACTED` names. Raises `PlatformError` and
-        `ConnectionLost`."""
+        """Returns the threads with these metadata, those that changed last first. Of their values, which may be large,
+        they have only the part that `EXTRACTED` names, if the server can leave out the rest (Aegra can't). Raises
+        `PlatformError` and `ConnectionLost`."""
         order = {"sort_by": "updated_at", "sort_order": "desc"}
         which: dict[str, Any] = {"metadata": metadata, "limit": limit, "offset": offset, "status": status, **order}
         search = self.client.threads.search
@@ -147,7 +148,8 @@ class PlatformSource:
         return list(await retried(lambda: search(**which), self.policy))
 
     async def _has_assistants(self) -> bool:
-        """Whether the server has assistants: then it has their schemas, but not those of one that is unknown."""
+        """Returns whether the server has assistants. If it has, a missing schema means that the assistant is
+        unknown."""
         try:
             return bool(await retried(lambda: self.client.assistants.search(limit=1), self.policy))
         except PlatformError as error:
@@ -156,7 +158,7 @@ class PlatformSource:
             return False
 
     async def _request_schemas(self, assistant: str) -> Schemas:
-        """The schemas as the server has them: by an assistant's id only."""
+        """Requests the schemas. The server takes only an assistant's id, so that of a graph is looked up first."""
         if not is_assistant_id(assistant):
             firsts = await retried(lambda: self.client.assistants.search(graph_id=assistant, limit=1), self.policy)
             if not firsts:
@@ -166,18 +168,19 @@ class PlatformSource:
 
 
 def type_of(value: object) -> str:
-    """The type of a value that is not an asynchronous client, and how to get one."""
+    """Returns the type of a value that is not an asynchronous client, and for a synchronous one, how to get one."""
     name = type(value).__name__
     return f"{name}, which is synchronous: use get_client()" if isinstance(value, SyncLangGraphClient) else name
 
 
 def which_assistant(name: str | None) -> dict[str, str]:
-    """What the metadata of an assistant's threads have, by the assistant's id or the name of its graph."""
+    """Returns the metadata by which a server finds an assistant's threads. `name`: the assistant's id, or the name of
+    its graph."""
     return {} if name is None else {"assistant_id" if is_assistant_id(name) else "graph_id": name}
 
 
 def is_assistant_id(name: str | None) -> bool:
-    """Whether this is an assistant's id, a UUID; if not, it is the name of a graph."""
+    """Returns whether this is an assistant's id, which is a UUID. If not, it is the name of a graph."""
     try:
         UUID(name or "")
     except ValueError:
@@ -186,15 +189,15 @@ def is_assistant_id(name: str | None) -> bool:
 
 
 class SchemaCache:
-    """Schemas by assistant and credentials. `clock`: seconds, of any origin."""
+    """Keeps schemas by assistant and credentials. `clock`: returns seconds, from any starting point."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._entries: Recent[tuple[str, bytes], tuple[float, Schemas]] = Recent(_MOST)
 
     def get(self, client: LangGraphClient, assistant: str) -> Schemas | None:
-        """The schemas of an assistant (or of a graph, by its name) as this client was given them; None if they are not
-        kept, or not any more."""
+        """Returns the schemas of an assistant (or of a graph, by its name) that a client with the same credentials got;
+        None if they are not kept, or have expired."""
         key = assistant, _credentials(client)
         until, schemas = self._entries.get(key, (-1.0, {}))
         if until > self._clock():
@@ -203,12 +206,12 @@ class SchemaCache:
         return None
 
     def put(self, client: LangGraphClient, assistant: str, schemas: Schemas) -> None:
-        """Keeps what this client was given."""
+        """Keeps the schemas that this client got."""
         self._entries[assistant, _credentials(client)] = self._clock() + EXPIRES_AFTER, schemas
 
 
 def _credentials(client: LangGraphClient) -> bytes:
-    """A digest of what this client's requests are authenticated by."""
+    """Returns a digest of this client's headers and authentication."""
     http = client.http.client
     digest = sha256()
     for name, value in sorted((name.lower(), value) for name, value in http.headers.raw):
