@@ -1,2 +1,2 @@
-"""One run of this process, from its start to its end: its task, its events for any number of readers, its config; and
-`Runs`, the scope that owns all of them."""
+"""The runs of this process. `Run`: one run, from its start to its end, with its task and its events for any number of
+readers. `Runs`: the scope that owns all of them."""

@@ -1,9 +1,9 @@
-"""The config that a graph of this process is called with: `graph_config`, and `run_config` with the ids of a run.
+"""The config with which a graph of this process is called: `graph_config`; `run_config` adds the ids of a run.
 
-LangGraph puts the ids of a run into the metadata of its config; 1.1.5 to 1.1.10 put them into the very dict that is
-bound to the graph (`create_agent` binds one), where the first run's stay. There the next run has the id of the thread's
-last checkpoint, counts as that run resumed, and its input is dropped. So every config has metadata of its own, with the
-ids in it.
+LangGraph puts the ids of a run into the metadata of its config. Versions 1.1.5 to 1.1.10 put them into the very
+dictionary that is bound to the graph (`create_agent` binds one), where the ids of the first run stay. With these ids,
+the next run counts as the first one resumed, and its input is dropped. So every config gets a new metadata dictionary,
+which already has the ids.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ...inputs.configs import merge_configs
 from ..checkpointers import has_checkpointer
 
 _IDS: Final[tuple[str, ...]] = ("thread_id", "run_id")
-"""What of `configurable` LangGraph puts into the metadata, for checkpoints to carry it."""
+"""The keys of `configurable` that LangGraph puts into the metadata, so that checkpoints have them."""
 
 
 def graph_config(graph: Pregel[Any, Any, Any, Any], *configs: Mapping[str, Any]) -> RunnableConfig:
@@ -38,18 +38,18 @@ def graph_config(graph: Pregel[Any, Any, Any, Any], *configs: Mapping[str, Any])
 def run_config(
     graph: Pregel[Any, Any, Any, Any], config: Mapping[str, Any] | None, run_id: str | None
 ) -> RunnableConfig:
-    """The config of a run, with its thread id and its run id; ids that are missing are made.
+    """Returns the config of a run, with its thread id and its run id. Ids that are missing are generated.
 
-    Raises `ValueError` for an id that cannot be one, and where a graph with a checkpointer is given no thread id.
+    Raises `ValueError` for an invalid id, and if the graph has a checkpointer and the config has no thread id.
     """
-    given = dict(config or {})
-    configurable = dict(given.get("configurable") or {})
+    base = dict(config or {})
+    configurable = dict(base.get("configurable") or {})
     thread_id = configurable.get("thread_id")
     if thread_id is None or thread_id == "":
         if has_checkpointer(graph):
             raise ValueError('expected config={"configurable": {"thread_id": ...}}: the graph has a checkpointer')
         thread_id = uuid.uuid4()
     thread_id = checked_thread_id(str(thread_id), in_url=False)
-    wanted = run_id if run_id is not None else configurable.get("run_id") or given.get("run_id") or uuid.uuid4()
-    ids = {"thread_id": thread_id, "run_id": checked_run_id(str(wanted), in_url=False)}
-    return graph_config(graph, given, {"configurable": ids})
+    chosen_id = run_id if run_id is not None else configurable.get("run_id") or base.get("run_id") or uuid.uuid4()
+    ids = {"thread_id": thread_id, "run_id": checked_run_id(str(chosen_id), in_url=False)}
+    return graph_config(graph, base, {"configurable": ids})

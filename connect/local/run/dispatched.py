@@ -1,5 +1,5 @@
-"""Events that nodes and tools send with LangChain's `adispatch_custom_event`, in the stream of their run. LangGraph's
-`custom` mode does not have them; a callback handler that is added to the run's config does.
+"""Puts events that nodes and tools send with LangChain's `adispatch_custom_event` into the stream of their run.
+LangGraph's `custom` mode does not include them, but a callback handler in the run's config gets them.
 
 | name | becomes |
 |---|---|
@@ -8,13 +8,13 @@
 | `manually_emit_state`, `copilotkit_manually_emit_intermediate_state` | state, until a node has written the channel |
 | `copilotkit_exit` | `CUSTOM` with the name `Exit` and the value true |
 
-These are the names of `ag-ui-langgraph` and of CopilotKit's Python package. What they become is treated as what a model
-emits or a node writes: a message that is not stored is removed when its step ends. Each is a `CUSTOM` event too, as any
-other name is, but for CopilotKit's state.
+These are the names of `ag-ui-langgraph` and of CopilotKit's Python package. The result is treated like output of a
+model or a node: a message that is not stored is removed when its step ends. Each of these events also becomes a
+`CUSTOM` event, as events of any other name do, except CopilotKit's state.
 
-An event has the data as they were when it was sent: a node may send one object many times, and change it between. It is
-in the order of the stream of the graph that it was sent in. A thread that a node has started itself has no
-such stream; what it sends is emitted as soon as the event loop has a turn.
+The data of an event are copied when it is sent, because a node may send one object many times, and change it in
+between. An event keeps its place in the stream of the graph in which it was sent. A thread that a node has started
+itself has no such stream; its events are emitted in the next turn of the event loop.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _EXIT: Final = "copilotkit_exit"
 
 
 class _Dispatched(NamedTuple):
-    """An event as it was sent. `metadata`: of the node or tool that sent it."""
+    """An event that was sent. `metadata`: the metadata of the node or tool that sent it."""
 
     name: str
     data: Any
@@ -50,8 +50,8 @@ class _Dispatched(NamedTuple):
 
 
 class _Handler(BaseCallbackHandler):
-    """Writes each event of a run to the stream of the graph that it was sent in. It is called in the context of the
-    sender, and in its thread."""
+    """Writes each event of a run to the stream of the graph in which it was sent. LangChain calls it in the context and
+    the thread of the sender."""
 
     run_inline = True
     ignore_agent = ignore_chain = ignore_chat_model = ignore_llm = ignore_retriever = ignore_retry = True
@@ -61,7 +61,7 @@ class _Handler(BaseCallbackHandler):
         self._loop = asyncio.get_running_loop()
 
     def on_custom_event(self, name: str, data: Any, **about: Any) -> None:
-        """An event was sent."""
+        """Takes an event that was sent."""
         event = _Dispatched(name, to_json(data), about.get("metadata") or {})
         try:
             write = get_stream_writer()
@@ -89,20 +89,25 @@ class _Handler(BaseCallbackHandler):
 
 
 def with_handler(config: RunnableConfig, emit: Callable[[Any], bool], label: str) -> RunnableConfig:
-    """The config of a run whose stream is to have dispatched events; each of its parts is read by `parts_of`.
-    `emit`: emits a part of another thread, see `run.Stream`. `label`: the run as log lines name it."""
+    """Returns the config of a run whose stream includes dispatched events. Each part of the stream must be read with
+    `parts_of`.
+
+    - `emit`: emits a part that comes from another thread; see `run.Stream`.
+    - `label`: the name of the run in log lines.
+    """
     return merge_configs(config, {"callbacks": [_Handler(emit, label)]})
 
 
 def parts_of(part: Any) -> Iterable[Any]:
-    """A part of a run's stream, or parts of LangGraph's own modes in place of a dispatched event."""
+    """Returns a part of a run's stream; or, in place of a dispatched event, the parts of LangGraph's modes that it
+    becomes."""
     if type(part) is not tuple or type(part[-1]) is not _Dispatched:  # a recording has parts of other shapes
         return (part,)
     return [(part[0], mode, data) for mode, data in _read(part[-1])]
 
 
 def _read(event: _Dispatched) -> Iterator[tuple[str, Any]]:
-    """The mode and the payload of each part that an event becomes."""
+    """Yields the mode and the payload of each part that an event becomes."""
     name, data = event.name, event.data
     if name == _EXIT:
         yield "custom", {"name": "Exit", "value": True}
@@ -117,7 +122,7 @@ def _read(event: _Dispatched) -> Iterator[tuple[str, Any]]:
 
 
 def _message(name: str, data: Mapping[str, Any]) -> AIMessage | None:
-    """The message that an event asks for; None if it asks for none, or without its fields."""
+    """Returns the message that an event asks for; None if it asks for no message, or lacks a field."""
     if name in _MESSAGE and isinstance(data.get("message"), str) and isinstance(data.get("message_id"), str):
         return AIMessage(data["message"], id=data["message_id"])
     if name not in _CALL or not (isinstance(data.get("id"), str) and isinstance(data.get("name"), str)):

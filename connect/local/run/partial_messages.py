@@ -1,12 +1,13 @@
-"""The messages that a stopped run had emitted and not stored, written to its thread: `Intake(on_cancel="save")`.
+"""Writes the messages that a stopped run had emitted, but not stored, to its thread: `Intake(on_cancel="save")`.
 
-What is written is the text, as far as it was emitted, of the messages that the run itself emitted and the thread does
-not have; with their ids, so that a client has them once. Their tool calls are left out: nothing ran them. Each is
-written as the node that was emitting it, in one superstep, so that the graph continues behind each of these nodes; what
-other nodes of the superstep have finished is kept, and nodes that had emitted no text do not run again. While an
-interrupt of the thread is pending nothing is written: a write would drop it. Messages of a subagent, or from inside a
-tool call, are not saved: they are no part of a thread. Nor are those that a node emitted and has finished without: they
-would have left with its step.
+The text of each message is written as far as it was emitted, under the id of the message, so that a client has it once.
+Tool calls are left out, because they did not run. Each message is written as the node that was emitting it, all in one
+superstep, so that the graph continues after these nodes. The results of nodes of the superstep that had finished are
+kept, and nodes that had emitted no text do not run again.
+
+Nothing is written while the thread has a pending interrupt, because a write would drop the interrupt. Messages of a
+subagent, or from inside a tool call, are not saved, because they do not belong to the thread. Nor are messages that a
+node emitted and did not save when it finished: they would have been removed at the end of the step.
 """
 
 from __future__ import annotations
@@ -34,8 +35,11 @@ _log = logging.getLogger(__name__)
 async def save_partial_messages(
     graph: Graph, config: RunnableConfig, messages_key: str, label: str, translator: Translator
 ) -> None:
-    """Writes them. `config`: the run's. `label`: the run as log lines name it. `translator`: the run's, which knows
-    what it emitted. Raises what the checkpointer raises, and the edges behind the node."""
+    """Writes these messages. Raises what the checkpointer raises, or the edges of the graph after the nodes.
+
+    - `config`, `translator`: those of the run. The translator knows which messages were emitted.
+    - `label`: the name of the run in log lines.
+    """
     if not (has_checkpointer(graph) and isinstance(graph, CompiledStateGraph) and messages_key in graph.channels):
         return
     at: Any = merge_configs(config)
@@ -52,11 +56,12 @@ async def save_partial_messages(
         await graph.aupdate_state(at, None, as_node=END)
         state = await graph.aget_state(at)
     stored = state.values.get(messages_key) or ()
-    texts = {node: _messages(each) for node, each in translator.not_stored(stored).items() if node in unfinished}
-    if texts and input_channels_of(graph, messages_key).is_plain:  # what is written is the conversation, by one node
+    emitted = translator.not_stored(stored).items()
+    texts = {node: _messages(messages) for node, messages in emitted if node in unfinished}
+    if texts and input_channels_of(graph, messages_key).is_plain:  # one node must write the whole conversation
         texts = {next(iter(texts)): [*stored, *chain.from_iterable(texts.values())]}
     if texts:
-        updates = [StateUpdate({messages_key: each}, node) for node, each in texts.items()]
+        updates = [StateUpdate({messages_key: messages}, node) for node, messages in texts.items()]
         await graph.abulk_update_state(at, [updates])
 
 

@@ -1,9 +1,9 @@
-"""The queued inputs of this process: `QueuedInputs`, which owns the task of each until its run has started.
+"""`QueuedInputs`: the queued inputs of this process. It owns the task of each input until its run has started.
 
-An input is queued while another run is active on its thread; its task belongs to no request. Rules:
-- Nothing is lost silently: an input that is refused, fails or is given up is logged, also without a reader.
-- An input that does not need its reader is run after the reader has left.
-- The feeds of its thread wake when it is no longer queued: they may have waited for it.
+An input is queued while another run is active on its thread. Its task does not depend on the request. Rules:
+- Nothing is lost silently: an input that is refused, fails or is given up is logged, even without a reader.
+- An input that does not need its reader runs even if the reader has left.
+- The feeds of the thread wake when an input is no longer queued, because they may have waited for it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NOT_RUN: Final = "This input was queued, and did not run: the server is shuttin
 
 @dataclass(slots=True)
 class _Queued:
-    """A queued input. `label`: as log lines name it. `needs_reader`: whether it is given up when its reader leaves."""
+    """A queued input. `label`: its name in log lines. `needs_reader`: whether it is given up when its reader leaves."""
 
     agent: Hashable
     thread: ThreadKey
@@ -38,8 +38,7 @@ class _Queued:
 
 
 class QueuedInputs:
-    """The inputs of one event loop that are to run when another run has ended; see the module. `feeds`: those of the
-    threads."""
+    """The inputs of one event loop that wait for the end of another run. `feeds`: the feeds of the threads."""
 
     def __init__(self, feeds: Feeds) -> None:
         self._feeds = feeds
@@ -54,8 +53,8 @@ class QueuedInputs:
         run_id: str,
         needs_reader: bool = False,
     ) -> asyncio.Task[_Made]:
-        """Makes a task of the work that waits for another run's end and starts the input's run. `needs_reader`: whether
-        it is cancelled when its client leaves, too."""
+        """Makes a task of `work`, which waits for the end of another run and then starts the run of the input.
+        `needs_reader`: whether the task is also cancelled when its client leaves."""
         task = asyncio.get_running_loop().create_task(work)
         self._queued[task] = _Queued(agent, thread, log_context(agent, thread.thread_id, run_id), needs_reader)
         task.add_done_callback(self._disown)
@@ -68,21 +67,22 @@ class QueuedInputs:
 
     @property
     def threads(self) -> set[ThreadKey]:
-        """The threads that have any."""
+        """The threads that have queued inputs."""
         return {queued.thread for queued in self._queued.values()}
 
     def on(self, thread: ThreadKey) -> int:
-        """How many inputs of a thread wait for another run's end."""
+        """Returns the number of queued inputs of a thread."""
         return sum(queued.thread == thread for queued in self._queued.values())
 
     def of(self, agent: Hashable, namespace: str) -> list[asyncio.Task[Any]]:
-        """The tasks of one agent's inputs. `namespace`: that of its threads."""
+        """Returns the tasks of one agent's inputs. `namespace`: the namespace of its threads."""
         return [task for task, of in self._queued.items() if (of.agent, of.thread.namespace) == (agent, namespace)]
 
     @relaying
     async def batches(self, task: asyncio.Task[Any]) -> Relayed:
-        """The events for the client of an input, from its turn on. `task`: gives them; None if nothing follows. Raises
-        `NotRunError` if the input does not run, because of an error, which is logged, or the server's end."""
+        """Yields the events for the client of an input, from its turn on. `task`: returns them, or None if there are
+        none. Raises `NotRunError` if the input does not run: after an error, which is logged, or because the server
+        ends."""
         try:
             batches: Batches | None = await asyncio.shield(task)
         except asyncio.CancelledError:
@@ -101,7 +101,7 @@ class QueuedInputs:
             task.cancel()
 
     def outlive_readers(self, agent: Hashable, namespace: str) -> None:
-        """From now on the clients of one agent's inputs may leave."""
+        """Lets the inputs of one agent run even if their clients have left."""
         for task in self.of(agent, namespace):
             self._queued[task].needs_reader = False
 
@@ -124,6 +124,6 @@ class QueuedInputs:
 
 
 def _is_cancelled() -> bool:
-    """Whether the running task is cancelled, and not the task that it waits for."""
+    """Returns whether the running task is cancelled, rather than the task that it waits for."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0

@@ -1,5 +1,5 @@
-"""What is reported of one run of this process: `RunReport` keeps its span, counts its events and seconds, and writes
-the log lines of its start and its end. It decides nothing about the run.
+"""`RunReport`: the report of one run of this process. It keeps the run's span, counts its events and seconds, and logs
+its start and its end. It decides nothing about the run.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _log = logging.getLogger(__name__)
 
 
 class RunReport:
-    """The report of a run of `agent`, from now on, in a running event loop. `label` is set by `identify`."""
+    """The report of a run of `agent` that starts now. `identify` sets `label`. Needs a running event loop."""
 
     label: str
     """The run's agent, thread and id, for a log line."""
 
     def __init__(self, agent: Hashable) -> None:
         self.events = 0
-        """How many events the run has emitted."""
+        """The number of events that the run has emitted."""
         self._agent = agent
         self._span = Span("run", agent)
         self._now = asyncio.get_running_loop().time
@@ -38,25 +38,25 @@ class RunReport:
         return self._span.trace_id
 
     def identify(self, thread_id: str, run_id: str) -> None:
-        """Names the run."""
+        """Sets the ids of the run."""
         self._thread_id, self._run_id = thread_id, run_id
         self._span.identify(thread_id, run_id)
         self.label = log_context(self._agent, thread_id, run_id)
 
     def within(self, context: Context) -> Context:
-        """The same context, in which the run's span is active."""
+        """Makes the run's span active in a context, and returns the context."""
         return self._span.within(context)
 
     def begin(self) -> None:
-        """The run's task exists."""
+        """Logs that the run has started."""
         _log.info("Run started (%s).", self.label)
 
     def stop(self) -> None:
-        """The run's graph has stopped, and its functions have returned."""
+        """Stops the clock: the run's graph has stopped, and its functions have returned."""
         self._seconds = self._now() - self._started
 
     def summary(self, outcome: Outcome, terminal: Mapping[str, Any]) -> RunSummary:
-        """The run in numbers. `terminal`: its terminal event."""
+        """Returns the run in numbers. `terminal`: its terminal event."""
         return RunSummary(
             agent=str(getattr(self._agent, "name", self._agent)),
             thread_id=self._thread_id,
@@ -69,7 +69,7 @@ class RunReport:
         )
 
     def end(self, summary: RunSummary) -> None:
-        """The end in the log, and in the run's span."""
+        """Logs the end of the run, and ends its span."""
         tokens = {"input_tokens": summary.tokens("inputTokens"), "output_tokens": summary.tokens("outputTokens")}
         self._span.end(summary.outcome, events=summary.events, code=summary.code, tokens=tokens)
         _log.info(

@@ -1,23 +1,24 @@
-"""One run of this process: `Run`. It belongs to the process, not to the request that started it or to its readers.
+"""`Run`: one run of this process. It belongs to the process, not to the request that started it or to its readers.
 
     running --the graph's stream ends------> finished | interrupted
             --the graph raises, a timeout--> failed
             --cancel(), or its task is-----> cancelled
 
-Here: the task that drains the graph's stream through a translator to the readers, and its end. Which runs there are is
-`runs`' and the run store's; how readers are served, `event_log`'s; what is reported of the run, `report`'s.
+This module has the task that passes the graph's stream through a translator to the readers, and the end of the run.
+`runs` and the run store know which runs exist, `event_log` serves the readers, and `report` logs and counts.
 
 Rules:
-- `RUN_STARTED` is emitted when the run is made: a reader that comes before the task had a turn finds the run started.
+- `RUN_STARTED` is emitted when the run is made, so that a reader that attaches before the task's first turn finds the
+  run started.
 - When a run is cancelled or exceeds its timeout, its readers get its end at once. It is `stopping` until the graph has
-  stopped, and so long the thread is busy: a synchronous node cannot be interrupted, and may write what it likes.
-- Any other end is emitted when the store has released the thread: a client may post its next message in that moment.
-- Whatever becomes of the task, also before its first turn, the run ends once, beginning in the task's callback. If
-  anything raises there, the thread is free afterwards, and `wait` returns.
-- If translating raises, the readers' streams end in an error, and the graph continues to a complete checkpoint.
-- Before a part is fed, and the graph continues, the thread is the run's (`confirmation`): a graph does not write over
-  what another process has written.
-- Parts that are ready at once are not all fed in one turn of the event loop, or no reader could keep up.
+  stopped, and the thread is busy until then: a synchronous node cannot be interrupted, and may still write.
+- Any other end is emitted after the store has released the thread, because a client may post its next message at once.
+- Whatever happens to the task, even before its first turn, the run ends once, beginning in the task's callback. If
+  anything raises there, the thread still becomes free, and `wait` returns.
+- If the translator raises, the readers' streams end in an error, and the graph continues to a complete checkpoint.
+- Before a part is fed, and the graph continues, `confirmation` checks that the run still has its thread, so that a
+  graph does not overwrite what another process has written.
+- Parts that are ready at once are not all fed in one turn of the event loop: otherwise no reader could keep up.
 """
 
 from __future__ import annotations
@@ -60,15 +61,16 @@ _PARTS_PER_TURN: Final = 64
 """Parts after which readers get a turn of the event loop."""
 
 Stream = Callable[[Callable[[Any], bool]], AsyncIterator[Any]]
-"""Begins a graph's stream. It is given what emits a part that comes beside the stream: False if it is too late."""
+"""Begins a graph's stream. Takes a function that emits a part from outside the stream, and returns False if the run has
+ended."""
 Save = Callable[[Translator], Awaitable[None]]
-"""Saves what was emitted of a run that was cancelled; given its translator."""
+"""Saves the messages that a cancelled run has emitted. Takes the run's translator."""
 Leave = Callable[[BaseException | None], None]
-"""Leaves the graph of a run; given what ended the run, if it did not end well. Never waits and never raises."""
+"""Leaves the graph of a run. Takes the exception that ended the run, if there was one. Never waits and never raises."""
 Release = Callable[["Run", Callable[[], None]], None]
-"""Frees the thread of a run, and calls what it is given when that is done."""
+"""Frees the thread of a run, and then calls the function that it is given."""
 Confirmation = Callable[["Run"], Awaitable[None] | None]
-"""What the run waits for before it continues: see `RunStore.confirmation`."""
+"""Checks that a run still has its thread; see `RunStore.confirmation`."""
 
 _log = logging.getLogger(__name__)
 
@@ -76,12 +78,13 @@ _log = logging.getLogger(__name__)
 class Run:
     """One run, from its start on. `Runs.begin` makes it, claims its thread and begins it, in a running event loop.
 
-    `async for event in run` gives its events as `ag_ui.core` models: first those that bring a new reader to where the
-    run is, then the run's own, to its end. Leaving the loop stops no run.
+    `async for event in run` yields its events as `ag_ui.core` models: first those that bring a new reader up to date,
+    then the events of the run until its end. Leaving the loop does not stop the run.
 
-    `translator`: not yet started. `waiting`: the subgraphs in which it continues. `release`: called once, when its
-    graph has stopped. `confirmation`: see `Confirmation`. `on_last_reader_left`: called when its last reader has left
-    before the end.
+    - `translator`: one that has not been started.
+    - `waiting`: the subgraphs in which the run continues.
+    - `release`: called once, when the graph has stopped. `confirmation`: see `Confirmation`.
+    - `on_last_reader_left`: called when the last reader has left before the end.
     """
 
     is_readable: Final = True
@@ -102,11 +105,11 @@ class Run:
         waiting: Iterable[Subgraph] = (),
     ) -> None:
         self.metadata: Metadata = {}
-        """The metadata of its thread by which it is decided who may use it; set before the thread is claimed."""
+        """The metadata of its thread that decide who may use the thread. Set before the thread is claimed."""
         self.thread = thread
         """Its thread, as the run store knows it."""
         self.agent = agent
-        """What it is found by, beside its thread: the agent's name, or the graph."""
+        """The agent's name, or the graph: by this and its thread, the run is found."""
         self.user = user
         """The identity of the user who has started it."""
         self.has_checkpointer = has_checkpointer
@@ -116,7 +119,7 @@ class Run:
         self.ending: Ending | None = None
         """How it ended; None while it runs."""
         self.is_untranslated = False
-        """Whether translating it raised: readers got `RUN_ERROR`, and only the checkpoint says how the graph ended."""
+        """Whether the translator raised. Then readers got `RUN_ERROR`; only the checkpoint says how the graph ended."""
         self.needs_readers = on_last_reader_left is not None
         """Whether it is stopped when its last reader has left."""
         self._translator = translator
@@ -138,7 +141,7 @@ class Run:
         self._save: Save | None = None
         self._leave: Leave | None = None
         self._error: BaseException | None = None
-        """What ended the run, for who leaves its graph."""
+        """The exception that ended the run, for `Leave`."""
         self._timer: asyncio.TimerHandle | None = None
 
     def begin(
@@ -149,10 +152,13 @@ class Run:
         save: Save | None = None,
         leave: Leave | None = None,
     ) -> None:
-        """Begins the run, whose thread is claimed. `stream`: begins the graph's stream. `number`: see `number`.
-        `timeout`: seconds after which the run is stopped and fails. `save`: called when it was cancelled and its graph
-        has stopped, before the thread is free. `leave`: called when the graph has stopped, and nothing is saved any
-        more."""
+        """Begins the run, whose thread has been claimed.
+
+        - `stream`: begins the graph's stream.
+        - `number`: see the property `number`.
+        - `timeout`: seconds after which the run is stopped and fails.
+        - `save`: called if the run was cancelled, when its graph has stopped and before the thread is free.
+        - `leave`: called when the graph has stopped, after `save`."""
         self._save, self._leave = save, leave
         self._event_log.run = number
         loop = asyncio.get_running_loop()
@@ -170,7 +176,7 @@ class Run:
 
     @property
     def thread_id(self) -> str:
-        """The thread it runs on."""
+        """The id of its thread."""
         return str(self.view.thread_id)
 
     @property
@@ -180,12 +186,12 @@ class Run:
 
     @property
     def view(self) -> ClientView:
-        """What a client has that got every event so far. It changes with the run; copy it to keep it."""
+        """The view of a client that has received every event so far. It changes with the run; copy it to keep it."""
         return self._translator.view
 
     @property
     def outcome(self) -> Outcome | None:
-        """How it ended: `interrupted` waits for an answer, or is at a breakpoint. None while it runs."""
+        """How it ended: `interrupted` if it waits for an answer, or at a breakpoint. None while it runs."""
         if self.ending is None:
             return None
         if isinstance(self.ending, Finished) and not self.is_untranslated:
@@ -194,35 +200,35 @@ class Run:
 
     @property
     def status(self) -> RunStatus:
-        """`running`; `stopping`, when readers have its end and its graph has not stopped yet; or its outcome."""
+        """`running`; `stopping` after its readers have got its end and until its thread is free; or its outcome."""
         if self.outcome is None:
             return "running"
         return self.outcome if self._is_over.is_set() else "stopping"
 
     @property
     def is_at_breakpoint(self) -> bool:
-        """Whether it stopped at a static breakpoint, without an interrupt that wants an answer."""
+        """Whether it stopped at a static breakpoint, and no interrupt waits for an answer."""
         return self.outcome == "interrupted" and self._translator.interrupted == "breakpoint"
 
     @property
     def readers(self) -> int:
-        """How many readers it has."""
+        """The number of its readers in this process."""
         return self._event_log.readers
 
     @property
     def kept(self) -> int:
-        """About how many bytes of events it keeps for readers that are behind."""
+        """The approximate size, in bytes, of the events that it keeps for readers that are behind."""
         return self._event_log.kept
 
     @property
     def summary(self) -> RunSummary:
-        """The run in numbers; raises `RuntimeError` while it runs."""
+        """The run in numbers. Raises `RuntimeError` while it runs."""
         if self.outcome is None:
             raise RuntimeError(f"the run has not ended ({self.label})")
         return self._report.summary(self.outcome, self.view.terminal or {})
 
     def as_last(self) -> LastRun | None:
-        """How it ended, to be kept when it is gone; None where only its checkpoint says that."""
+        """Returns how it ended, for the run store to keep; None if only its checkpoint says that."""
         if self.ending is None or (self.has_checkpointer and self.is_untranslated):
             return None
         is_interrupted = self.outcome == "interrupted"
@@ -239,13 +245,13 @@ class Run:
         )
 
     def __aiter__(self) -> AsyncGenerator[Event, None]:
-        """The events for a new reader, from where the run is to its end."""
+        """Yields the events for a new reader, as `ag_ui.core` models."""
         reader = Reader(Options(protocol_version=PROTOCOL_VERSION, first_state="delta"))
         return models(self.attach(reader), PROTOCOL_VERSION, lambda: self.label)
 
     def attach(self, reader: Reader) -> AsyncGenerator[Batch, None]:
-        """The events that bring `reader` to where the run is, then the run's own, to its end. Of a reader whose offset
-        is one of this run, what it is missing is emitted as it was, where that is still known.
+        """Yields the events that bring `reader` up to date, and then the events of the run until its end. If the
+        reader has an offset of this run, it gets the events after that offset unchanged, as long as they are kept.
 
         The reader joins at the first read. Closing the iterator detaches it.
         """
@@ -253,17 +259,17 @@ class Run:
         return self._event_log.read(reader)
 
     def published(self, reader: Reader) -> AsyncGenerator[Batch, None]:
-        """As `attach`, for a store that publishes the events to other processes: it does not count as a reader."""
+        """Yields the same as `attach`, but does not count as a reader: for a store that publishes the events."""
         return self._event_log.read(reader, is_counted=False)
 
     def outlive_readers(self) -> None:
-        """From now on its last reader may leave, in any process."""
+        """Lets the run continue without readers from now on."""
         self.needs_readers = False
         self._event_log.on_last_reader_left = None
 
     async def cancel(self, wait: float = CANCEL_WAIT) -> RunStatus:
-        """Stops the graph and waits up to `wait` seconds until it has stopped; returns the status then: `stopping` if
-        it has not yet. Does nothing to a run that has ended."""
+        """Stops the graph, waits up to `wait` seconds until it has stopped, and returns the status, which is `stopping`
+        if it has not. Does nothing if the run has ended."""
         self.stop(Cancelled())
         with suppress(TimeoutError):
             async with asyncio.timeout(wait):
@@ -271,14 +277,14 @@ class Run:
         return self.status
 
     async def wait(self) -> RunStatus:
-        """Waits until the run has ended and its graph has stopped; returns its outcome. Cancelling the wait cancels
-        nothing else."""
+        """Waits until the run has ended and its graph has stopped, and returns its outcome. Cancelling the wait does
+        not cancel the run."""
         await self._is_over.wait()
         return self.status
 
     async def stream_end(self) -> bool:
-        """Waits until the graph's stream has ended, as long as `cancel` does. Returns whether the thread is free then:
-        synchronous functions may still run."""
+        """Waits until the graph's stream has ended, but not longer than `cancel` does. Returns whether the thread is
+        free: synchronous functions may still be running."""
         await asyncio.wait([self._task], timeout=CANCEL_WAIT)
         return self._is_over.is_set()
 
@@ -288,8 +294,8 @@ class Run:
         self.stop(Failed({"error": TIMEOUT, "message": f"The run did not end within {timeout:g} seconds."}))
 
     def stop(self, ending: Ending) -> None:
-        """Ends the readers' streams with this ending, and cancels the graph. Once: a second cancel would interrupt the
-        graph in writing its last checkpoint."""
+        """Ends the readers' streams with this ending, and cancels the graph. Does so only once, because a second cancel
+        would interrupt the graph while it writes its last checkpoint."""
         if self.ending is not None or self._task.done():
             return
         self._task.cancel()
@@ -311,7 +317,7 @@ class Run:
                     await asyncio.sleep(0)
 
     def _feed(self, part: Any) -> bool:
-        """Emits what a part of the graph's stream becomes; False after the run's last event."""
+        """Emits the events of a part of the graph's stream. Returns False after the run's last event."""
         if self._event_log.is_closed or self.ending is not None:
             return False
         try:
@@ -327,7 +333,7 @@ class Run:
         self._event_log.publish(events)
 
     def _emit_end(self, error: Exception | None = None) -> None:
-        """Publishes the run's last events, once; where they can't be made, the end is an error without details."""
+        """Publishes the run's last events, once. If the translator raises, the end is an error without details."""
         if self._event_log.is_closed:
             return
         try:
@@ -342,15 +348,15 @@ class Run:
             self._event_log.close()
 
     def _stopped(self, task: asyncio.Task[None]) -> None:
-        """The graph's stream has ended. A synchronous function of it may not have."""
+        """Handles the end of the graph's stream. A synchronous function of the graph may still be running."""
         error = None if task.cancelled() else task.exception()
         if self._leave is not None:
             self._error = asyncio.CancelledError() if task.cancelled() else error
         if self.ending is None:
             self.ending = Cancelled() if task.cancelled() else Finished() if error is None else Failed(error)
-        with ExitStack() as stopped:  # also where the log raises
+        with ExitStack() as stopped:  # even if logging raises
             stopped.callback(self._free)
-            if error is not None:  # readers get less of it, or there are none
+            if error is not None:  # readers get fewer details, or there are no readers
                 _log.error("The run failed (%s).", self.label, exc_info=error)
 
     def _free(self) -> None:
@@ -360,7 +366,7 @@ class Run:
         if not running and save is None:
             self._end()
             return
-        self._emit_end()  # the thread waits for functions, readers do not
+        self._emit_end()  # the thread waits for the functions, but readers do not
         if running:
             _log.warning("The run has ended, and %d synchronous functions still run (%s).", len(running), self.label)
         self._returning = asyncio.get_running_loop().create_task(self._returned(running, save))
@@ -374,32 +380,32 @@ class Run:
         try:
             if save is not None:
                 await save(self._translator)
-        except Exception:  # whatever the checkpointer raises, or an edge of the graph
+        except Exception:  # a checkpointer, or an edge of the graph, may raise anything
             _log.exception("What the run had emitted could not be saved (%s).", self.label)
 
     def _end(self) -> None:
-        """The graph has stopped, and its functions have returned."""
+        """Releases the thread: the graph has stopped, and its functions have returned."""
         self._report.stop()
         if self._timer is not None:
             self._timer.cancel()
         if self._leave is not None:
             self._leave(self._error)
-            self._error = None  # it keeps the graph's frames
+            self._error = None  # it would keep the graph's frames alive
         try:
             self._release(self, self._released)
         except Exception:
             _log.exception("The end of the run raised (%s).", self.label)
 
     def _released(self) -> None:
-        """The thread is free."""
-        with ExitStack() as over:  # whatever raises in here: nothing else would ever end the run
+        """Emits the end of the run: the thread is free."""
+        with ExitStack() as over:  # even if something in here raises, since nothing else would end the run
             over.callback(self._is_over.set)
             self._emit_end()
             self._report.end(self.summary)
 
 
 def _brief(ending: Ending) -> Ending:
-    """How it ended, without what an exception keeps alive."""
+    """Returns an ending without its exception, which would keep frames alive."""
     if isinstance(ending, Failed):
         return Failed(brief(ending.error))
     return ending

@@ -1,7 +1,7 @@
-"""What is called when a run has ended: the user's `after_run`, with the run's summary.
+"""`EndHook` calls the user's hook `after_run`, with the summary of a run that has ended.
 
-It is called when the thread is free, and changes nothing: what it raises is logged. It may be asynchronous; then its
-tasks are owned here until they return, or until the runs are closed.
+The hook is called when the thread is free. An exception that it raises is logged, and changes nothing else. If it is
+asynchronous, its tasks are owned here until they return, or until the runs are closed.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ class EndHook:
     def __init__(self, hook: AfterRun | None) -> None:
         self._hook = hook
         self._calls: dict[asyncio.Future[None], str] = {}
-        """Asynchronous calls that have not returned, with the run as log lines name it."""
+        """Asynchronous calls that have not returned, each with the label of its run."""
 
     def call(self, run: Run) -> None:
-        """Calls the hook for a run that has ended; does not wait for it, and raises nothing."""
+        """Calls the hook for a run that has ended, without waiting for it. Never raises."""
         if self._hook is None:
             return
         try:

@@ -1,5 +1,5 @@
-"""What a run begins with: `RunSetup`, which `Runs.begin` takes. `start` and `Runs.start` make one of what their callers
-give; an input of a client (`local.submit`) knows more of the run."""
+"""`RunSetup`: the description of a run that is to begin, which `Runs.begin` takes. `start` and `Runs.start` make one of
+their arguments; for the input of a client, `local.submit` makes a more detailed one."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ class RunSetup:
     """A run that is to begin.
 
     `graph`, `input`, `config`, `run_id`, `options`, `agent`, `on_disconnect`, `context`, `timeout`: see `start`.
-    `view`: What the client that starts the run is known to have.
+    `view`: The view of the client that starts the run, if it is known.
     `parent_run_id`: As in `RUN_STARTED`.
     `waiting`: The subgraphs in which it continues.
-    `stamp`: The metadata of a thread that it creates; None: the agent's.
+    `stamp`: The metadata of a thread that it creates; None takes those of the agent.
     `dispatched_events`, `mark_structured_output`, `on_cancel`: See `Intake`.
     `revision`: See `RunStore.claim`.
-    `newest`: The newest checkpoint of the thread and its subgraphs at this revision (empty: it has none); None: it is
-        read when the run begins.
-    `made`: The graph of this run alone, which is left when it has stopped; `graph` then stands for all graphs of the
-        agent.
+    `newest`: The id of the newest checkpoint of the thread and its subgraphs at this revision, empty if there is none;
+        None reads it when the run begins.
+    `made`: The graph that was made for this run alone, and is left when the run has stopped. `graph` then stands for
+        all graphs of the agent.
     """
 
     graph: Graph
@@ -54,13 +54,13 @@ class RunSetup:
 
 
 class FormerOfFunction(TypedDict, total=False):
-    """What `start` took."""
+    """The former arguments of `start`."""
 
     view: ClientView | None
 
 
 class FormerOfMethod(FormerOfFunction, total=False):
-    """What `Runs.start` took; see `RunSetup`."""
+    """The former arguments of `Runs.start`; see `RunSetup`."""
 
     parent_run_id: str | None
     waiting: Iterable[Subgraph]
@@ -74,7 +74,7 @@ class FormerOfMethod(FormerOfFunction, total=False):
 
 
 def warn_of_former(names: Collection[str]) -> None:
-    """Warns the caller of `start`, or of `Runs.start`, of arguments that they will not take any more."""
+    """Warns the caller of `start` or `Runs.start` that these arguments are deprecated."""
     if names:
         warnings.warn(
             f"start: {', '.join(sorted(names))}: will not be taken any more. `run` runs the input of a client, as its "

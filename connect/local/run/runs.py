@@ -1,7 +1,7 @@
 """The runs of this process: `start()`, and `Runs`, the scope that owns their tasks.
 
-A run is kept, with its view, its task and its graph, until it has ended and its graph has stopped. Which run is active
-on a thread, and how its last run ended, the `RunStore` knows: `Runs.begin` claims the thread there, `Runs._release`
+A run is kept, with its view, its task and its graph, until it has ended and its graph has stopped. The `RunStore` knows
+which run is active on a thread, and how its last run ended. `Runs.begin` claims the thread there, and `Runs._release`
 releases it.
 """
 
@@ -64,12 +64,13 @@ _log = logging.getLogger(__name__)
 class Runs:
     """The runs of this process in one event loop, and its queued inputs.
 
-    - `store`: which run is active on a thread, as all processes know it; None: a `MemoryRunStore` of its own.
-    - `after_run`: called with the `RunSummary` of each run when it has ended and its thread is free; may be
-      asynchronous. It must not block. What it raises is logged, and changes nothing else.
+    - `store`: knows which run is active on a thread, in all processes. None makes a `MemoryRunStore`.
+    - `after_run`: called with the `RunSummary` of each run when it has ended and its thread is free. It may be
+      asynchronous, and must not block. An exception that it raises is logged, and changes nothing else.
     - `close_wait`: seconds for which `aclose` waits for graphs that do not stop, and for asynchronous hooks.
 
-    Close it with `aclose()` or as a context manager; that cancels its runs. A store that it was given is not closed.
+    Close it with `aclose()`, or use it as a context manager; closing cancels its runs. A store that was passed in stays
+    open.
     """
 
     def __init__(
@@ -80,7 +81,7 @@ class Runs:
         close_wait: float = CANCEL_WAIT,
     ) -> None:
         self.store: RunStore = MemoryRunStore() if store is None else store
-        """Which runs are active on which threads."""
+        """Knows which runs are active on which threads."""
         self._owns_store = store is None
         self._close_wait = close_wait
         self._run_end = EndHook(after_run)
@@ -88,15 +89,15 @@ class Runs:
         self._live: dict[ThreadKey, Run] = {}
         self._feeds = Feeds()
         self.queue = QueuedInputs(self._feeds)
-        """Inputs that are to run when another run has ended."""
+        """The inputs that wait for the end of another run."""
         self.pollers = Pollers()
-        """What reads the threads that are watched."""
+        """The pollers of threads that are watched."""
         self._unfinished: Recent[tuple[ThreadKey, str], None] = Recent(_MOST_UNFINISHED)
         """The runs without an end for which a warning was logged."""
         self.owners = Owners()
-        """The metadata of threads, by which it is decided who may use them."""
+        """The metadata of threads that decide who may use them."""
         self.no_edits = NoEdits()
-        """The messages that were found to be no edits."""
+        """The messages that turned out not to be edits."""
         self.indexing = Indexing()
         """Updates the index of threads when runs end."""
 
@@ -120,8 +121,8 @@ class Runs:
         timeout: float | None = None,  # noqa: ASYNC109 - the run's, not this call's
         **former: Unpack[FormerOfMethod],
     ) -> Run:
-        """Starts a run that these `Runs` own, and that does not depend on its readers; see `start`. `former`: what it
-        took in earlier versions, with a `DeprecationWarning`."""
+        """Starts a run that these `Runs` own, and that does not depend on its readers; see `start`. `former`: arguments
+        of earlier versions, which cause a `DeprecationWarning`."""
         setup = RunSetup(
             graph=graph,
             input=input,
@@ -138,7 +139,7 @@ class Runs:
         return await self.begin(setup)
 
     async def begin(self, setup: RunSetup) -> Run:
-        """Claims the thread of a run, and begins it. Raises as `start`."""
+        """Claims the thread of a run, and begins the run. Raises what `start` raises."""
         graph, made = setup.graph, setup.made
         if not isinstance(graph, Pregel):
             raise TypeError(f"start: expected a compiled graph, got {type(graph).__name__}")
@@ -188,9 +189,9 @@ class Runs:
         return run
 
     async def _claim(self, graph: Graph, run: Run, revision: int | None, newest: str | None) -> int:
-        """Claims the thread of a run; returns the run's number. The clock is checked first, and the claim is refused if
-        a run has written the thread since: so a run that the clock refuses has not begun for any reader. `revision`,
-        `newest`: see `RunSetup`. Raises as `start`."""
+        """Claims the thread of a run, and returns the run's number. The clock is checked before the claim, so that no
+        reader sees a run that the clock refuses. If another run has written the thread in between, the claim is
+        refused. `revision`, `newest`: see `RunSetup`. Raises what `start` raises."""
         saver, thread = graph.checkpointer, run.thread
         if not isinstance(saver, BaseCheckpointSaver):
             return await self.store.claim(thread, run, revision)
@@ -208,11 +209,12 @@ class Runs:
                 newest = None  # a run has come and gone meanwhile
 
     async def feed(self, thread: ThreadKey) -> Feed:
-        """What happens on a thread from now on: runs that start in any process, and what the pollers see."""
+        """Returns a feed of what happens on a thread from now on: runs that start in any process, and changes that the
+        pollers find."""
         return self._feeds.add(await self.store.started(thread), thread)
 
     def run_on(self, thread: ThreadKey) -> Run | None:
-        """The run of this process that is active on a thread."""
+        """Returns the run of this process that is active on a thread."""
         return self._live.get(thread)
 
     @property
@@ -222,20 +224,22 @@ class Runs:
 
     @property
     def running(self) -> int:
-        """How many runs are running."""
+        """The number of active runs."""
         return len(self._live)
 
     @property
     def busy(self) -> int:
-        """How many threads have a run, or inputs that are queued for one."""
+        """The number of threads that have an active run or queued inputs."""
         return len(self._live.keys() | self.queue.threads)
 
     async def is_queued(self, thread: ThreadKey) -> bool:
-        """Whether inputs of a thread are queued, in any process. If not, its feeds have every run that has started."""
+        """Returns whether inputs of a thread are queued, in any process. If none are, the feeds of the thread have
+        every run that has started."""
         return self.queue.on(thread) > 0 or await self.store.has_inputs(thread)
 
     def note_outcome(self, thread: ThreadKey, outcome: RunOutcome | None, agent: object) -> None:
-        """Warns of a run that has no end, in the thread or here; once. `agent`: its name, or its graph."""
+        """Logs a warning, once, if the thread's last run has no end and is not active here. `agent`: the name of its
+        agent, or its graph."""
         if outcome is None or outcome.ending is not UNFINISHED or (thread, outcome.run_id) in self._unfinished:
             return
         self._unfinished[thread, outcome.run_id] = None
@@ -246,45 +250,45 @@ class Runs:
         )
 
     def indexed(self, graph: Graph, agent: str | None, access: Access, messages_key: str) -> IndexedAgent:
-        """What the index reads the threads of a graph with; see `IndexedAgent`. The graph has a checkpointer."""
+        """Returns the `IndexedAgent` with which the index reads the threads of a graph that has a checkpointer."""
         agent = self.name_of(graph) if agent is None else agent
         return IndexedAgent(graph, agent, access, messages_key, self.store, self.owners, self.note_outcome)
 
     def threads_running(self, namespace: str) -> frozenset[str]:
-        """The ids of the threads in a namespace that have an active run of this process."""
+        """Returns the ids of the threads in a namespace that have an active run of this process."""
         return frozenset(thread.thread_id for thread in self._live if thread.namespace == namespace)
 
     def runs_of(self, agent: Hashable, namespace: str) -> list[Run]:
-        """The active runs of one agent. `namespace`: that of its threads."""
+        """Returns the active runs of one agent. `namespace`: the namespace of its threads."""
         return [run for run in self._live.values() if (run.agent, run.thread.namespace) == (agent, namespace)]
 
     async def stop(self, agent: Hashable, namespace: str) -> None:
-        """Cancels the runs of one agent, and its queued inputs, and waits for their end. `namespace`: that of its
-        threads."""
+        """Cancels the runs of one agent and its queued inputs, and waits for their end. `namespace`: the namespace of
+        its threads."""
         await self._stop(lambda: self.stop_queued(agent, namespace), lambda: self.runs_of(agent, namespace))
         await self.indexing.settled(self._close_wait)
 
     async def _stop(
         self, stop_queued: Callable[[], list[asyncio.Task[Any]]], active: Callable[[], Iterable[Run]]
     ) -> None:
-        """Cancels queued inputs and runs, also those that start meanwhile. A run whose graph does not stop is waited
-        for once, and logged."""
+        """Cancels queued inputs and runs, including those that start meanwhile. A run whose graph does not stop is
+        waited for once, and logged."""
         stuck: set[Run] = set()
         while True:
             queued = stop_queued()
-            found = [run for run in active() if run not in stuck]
-            if not (queued or found):
+            runs = [run for run in active() if run not in stuck]
+            if not (queued or runs):
                 return
             if queued:
                 await asyncio.wait(queued)
             try:
-                statuses = await asyncio.gather(*(run.cancel(self._close_wait) for run in found))
+                statuses = await asyncio.gather(*(run.cancel(self._close_wait) for run in runs))
             except asyncio.CancelledError:
-                for run in found:
+                for run in runs:
                     if self._live.get(run.thread) is run:
                         _log.error("The run did not stop before its server ended (%s).", run.label)
                 raise
-            for run, status in zip(found, statuses, strict=True):
+            for run, status in zip(runs, statuses, strict=True):
                 if status == "stopping":
                     stuck.add(run)
                     _log.error("The graph of the run does not stop; it is left running (%s).", run.label)
@@ -294,7 +298,7 @@ class Runs:
         return self.queue.give_up(self.queue.of(agent, namespace))
 
     def keep(self, agent: Hashable, namespace: str) -> None:
-        """From now on the runs of one agent, and its queued inputs, need no readers."""
+        """Lets the runs of one agent and its queued inputs continue without readers from now on."""
         for run in self.runs_of(agent, namespace):
             run.outlive_readers()
         self.queue.outlive_readers(agent, namespace)
@@ -308,17 +312,18 @@ class Runs:
 
     @property
     def is_closed(self) -> bool:
-        """Whether nothing can be started in it any more."""
+        """Whether no more runs can be started."""
         return self._is_closed
 
     def name_of(self, graph: Graph) -> str | None:
-        """The name under which an app serves a graph with these runs; None if none does, or several names are its."""
-        names = {each.name for each in _served() if each.graph() is graph and each.runs is self}
+        """Returns the name under which an app serves a graph with these runs; None if no app does, or if the graph has
+        several names."""
+        names = {served.name for served in _served() if served.graph() is graph and served.runs is self}
         return names.pop() if len(names) == 1 else None
 
     async def aclose(self) -> None:
-        """Cancels its runs, also those that start meanwhile, and waits for their end; ends all feeds. What is started
-        later is refused."""
+        """Ends all feeds, cancels the runs, including those that start meanwhile, and waits for their end. No run can
+        be started afterwards."""
         self._feeds.close()
         await self._stop(lambda: self.queue.give_up(self.queue.tasks), lambda: self.active)
         self._is_closed = True
@@ -347,8 +352,8 @@ class Runs:
 
 
 class Served(NamedTuple):
-    """A graph that an app serves under a name, with its runs. `graph`: None, as long as a function that makes graphs
-    has made none."""
+    """A graph that an app serves under a name, with its runs. `graph` returns None as long as a function that makes
+    graphs has not been called yet."""
 
     name: str
     graph: Callable[[], Graph | None]
@@ -362,15 +367,15 @@ _apps: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, list[Served]] = weak
 
 @contextmanager
 def serving(agents: Iterable[Served]) -> Iterator[None]:
-    """Within the block the runs of these agents are found by whoever names their graph, or their name, and no `Runs`.
-    To be entered in the event loop."""
-    known, added = _apps.setdefault(asyncio.get_running_loop(), []), list(agents)
-    known += added
+    """Makes the `Runs` of these agents those that `runs_of` finds by their graph or their name, within the block. Must
+    be entered in the event loop."""
+    served, added = _apps.setdefault(asyncio.get_running_loop(), []), list(agents)
+    served += added
     try:
         yield
     finally:
-        for each in added:
-            known.remove(each)
+        for agent in added:
+            served.remove(agent)
 
 
 def _served() -> Iterable[Served]:
@@ -378,9 +383,9 @@ def _served() -> Iterable[Served]:
 
 
 def runs_of(graph: Graph, agent: str | None) -> Runs:
-    """The `Runs` of a graph where none are given: those of the app that serves it, or that serves the agent of this
-    name with the same checkpointer (a graph may be built for each request); or else the event loop's. Of several apps,
-    those of the first. Raises `RuntimeError` outside of an event loop."""
+    """Returns the `Runs` of a graph if the caller names none: those of the app that serves the graph, or that serves
+    the agent of this name with the same checkpointer, since a graph may be built for each request; otherwise those of
+    the event loop. The first of several apps wins. Raises `RuntimeError` outside an event loop."""
     served, saver = _served(), graph.checkpointer
     by_graph = (each.runs for each in served if each.graph() is graph and agent in (None, each.name))
     by_name = (
@@ -392,7 +397,8 @@ def runs_of(graph: Graph, agent: str | None) -> Runs:
 
 
 def default_runs() -> Runs:
-    """The event loop's own `Runs`, for graphs that no app serves. Raises `RuntimeError` outside of an event loop."""
+    """Returns the `Runs` of the event loop, for graphs that no app serves. Raises `RuntimeError` outside an event
+    loop."""
     loop = asyncio.get_running_loop()
     if loop not in _defaults or _defaults[loop].is_closed:
         for ended in [each for each in _defaults if each.is_closed()]:
@@ -421,22 +427,22 @@ async def start(
       only a graph without a checkpointer needs none.
     - `run_id`: None takes the `run_id` of the config, or makes one. It is put into `configurable`, so that checkpoints
       have it.
-    - `options`: None gives the channels of the graph's output schema. They are those of all readers, except for the
-      protocol version, which is each reader's.
-    - `runs`: the scope that owns the run; None: that of the app that serves the graph, or the agent of this name, in
-      this event loop; or else the event loop's own.
-    - `agent`: the name under which the run is found; None: that under which the graph is served, or else the graph
-      object itself.
-    - `on_disconnect`: what becomes of the run when its last reader leaves.
-    - `timeout`: seconds after which the run is stopped and fails with the code `timeout`; None is no limit.
-    - `former`: what it took in earlier versions (`view`), with a `DeprecationWarning`.
+    - `options`: None shows the channels of the graph's output schema. All readers share the options, except the
+      protocol version, which each reader has itself.
+    - `runs`: the scope that owns the run. None takes that of the app that serves the graph, or the agent of this name,
+      in this event loop; otherwise that of the event loop.
+    - `agent`: the name under which the run is found. None takes the name under which the graph is served; otherwise the
+      graph object identifies the agent.
+    - `on_disconnect`: whether the run continues when its last reader leaves.
+    - `timeout`: seconds after which the run is stopped and fails with the code `timeout`; None sets no limit.
+    - `former`: an argument of earlier versions (`view`), which causes a `DeprecationWarning`.
 
     Raises `RunConflictError` if the thread has an active run, `ClockSkewError` if it has a checkpoint from the future,
-    `RunsClosedError` for runs that are closed, `UnreadableError` for what the checkpointer raises when it is asked for
-    the newest checkpoint, `StoreUnavailableError` where the run store does not answer, `ValueError` for a config
-    without the thread id that it needs, for an id that cannot be one (as `connect` refuses it) and for a timeout that
-    is not above 0, `TypeError` for anything but a compiled graph, and for a synchronous checkpointer, `RuntimeError`
-    outside of an event loop. What the graph raises becomes the run's end, never an exception here.
+    `RunsClosedError` if the runs are closed, `UnreadableError` if the checkpointer raises when it reads the newest
+    checkpoint, `StoreUnavailableError` if the run store does not answer, `ValueError` if the config lacks a thread id
+    that the graph needs, if an id is invalid (as for `connect`), or if the timeout is not above 0, `TypeError` for
+    anything but a compiled graph and for a synchronous checkpointer, and `RuntimeError` outside an event loop. An
+    exception of the graph ends the run, and is never raised here.
     """
     setup = RunSetup(
         graph=graph,
@@ -461,13 +467,13 @@ def check_timeout(timeout: float | None, name: str = "timeout") -> None:
 
 
 def agent_of(graph: Graph, agent: str | None) -> Hashable:
-    """What runs of a graph are found by, beside their thread: the name, or the graph itself."""
+    """Returns what identifies the agent of a run: its name, or the graph itself."""
     return graph if agent is None else agent
 
 
 def _seed(graph: Graph, options: Options, view: ClientView | None) -> ClientView:
-    """What the first reader has. A graph without messages never emits any: then none are known, and a late joiner gets
-    an unfinished text from its beginning."""
+    """Returns the view that a run begins with: that of the first reader, if it is known. For a graph without a messages
+    channel, the client's messages are unknown, so that a late joiner gets an unfinished text from its beginning."""
     if view is not None:
         return view.copy()
     return ClientView(messages=None if options.messages_key in graph.channels else [])

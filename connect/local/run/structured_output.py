@@ -1,17 +1,17 @@
-"""Which answers of models are structured output: `StructuredOutputMarker` marks the calls. What a mark means for a
-message is decided by the translator.
+"""`StructuredOutputMarker` marks the model calls whose answers are structured output. The translator decides what a
+mark means for a message.
 
-Nothing in LangGraph's stream says it: the JSON of a router or a grader is a text like any other, and the tool call that
-an adapter makes of a schema is a tool call like any other. The callbacks of a model call have the options it was made
-with. LangGraph puts the metadata object that callbacks get into the parts of its mode `messages` (and writes tags into
-it, `langgraph/pregel/_messages.py`), so that a mark in it is in each part of the call, and in a recording of them.
+Nothing in LangGraph's stream tells such an answer: the JSON of a router or a grader looks like any other text, and the
+tool call that an adapter makes of a schema looks like any other tool call. But the callbacks of a model call get its
+options. LangGraph puts the metadata object that callbacks get into the parts of its mode `messages` (and writes tags
+into it, `langgraph/pregel/_messages.py`), so a mark in it is in each part of the call, and in a recording of them.
 
-`with_structured_output` of every adapter gives `ls_structured_output_format`, with any of its methods: JSON of a
-schema, JSON mode, and a tool call that the model is forced to make. A schema that is bound to a model, as LangChain's
-`ProviderStrategy` does, is only among the invocation parameters, under the name that the provider has for it. One that
-a model was made with is often not among them (`ChatGoogleGenerativeAI(response_mime_type=...)`, the `model_kwargs` of
-`ChatGroq`), but among the fields of the serialized model. Of a model that can't be serialized, such as
-`ChatOllama(format="json")`, callbacks get no fields: bind the format, `ChatOllama(...).bind(format="json")`.
+`with_structured_output` of every adapter sets `ls_structured_output_format`, whatever its method: JSON of a schema,
+JSON mode, or a forced tool call. A schema that is bound to a model, as LangChain's `ProviderStrategy` does, is only
+among the invocation parameters, under the provider's name for it. A schema that was given to a model's constructor is
+often not among them (`ChatGoogleGenerativeAI(response_mime_type=...)`, the `model_kwargs` of `ChatGroq`), but among the
+fields of the serialized model. If a model can't be serialized, such as `ChatOllama(format="json")`, callbacks get no
+fields: bind the format, `ChatOllama(...).bind(format="json")`.
 """
 
 from __future__ import annotations
@@ -32,17 +32,19 @@ _KEY: Final = "agui_structured"
 
 
 class StructuredOutputMarker(BaseCallbackHandler):
-    """A callback handler that marks, for each call of a chat model, whether its answer is structured output. Then the
-    JSON of routers and graders is not shown as text of the conversation while it streams, and nothing is guessed.
+    """A callback handler that marks, for each call of a chat model, whether its answer is structured output. With the
+    marks, the JSON of routers and graders is not shown as text of the conversation while it streams, and the translator
+    need not guess.
 
-    Runs that `run`, `start` and the served agents start in this process have it (`Intake.mark_structured_output`). Give
-    it to a graph that you stream yourself, or that a platform runs. It has no state, so one may serve all runs.
+    `run`, `start` and served agents add it to the runs that they start in this process
+    (`Intake.mark_structured_output`). Add it yourself to a graph that you stream, or that a platform runs. It has no
+    state, so one handler may serve all runs.
 
-    The key `agui_structured` of a call's metadata gets one of three values. `call`: the model was called through
-    `with_structured_output`, and nothing of the call is shown. `text`: a schema for its text is bound to the model, or
-    the model was made with one, and the text is not shown; reasoning and calls of tools are. `none`: everything is
-    shown. A value that is there already stays. A message that the graph saves is always shown, with the checkpoint that
-    has it; the option `visibility` and the key `agui_visibility` come before the mark.
+    It sets the key `agui_structured` of a call's metadata, unless the key exists. The value is `call` if the model was
+    called through `with_structured_output`: nothing of the call is shown. It is `text` if a schema for the text is
+    bound to the model or was given to its constructor: the text is not shown, but reasoning and tool calls are. It is
+    `none` otherwise: everything is shown. A message that the graph saves is always shown, with its checkpoint. The
+    option `visibility` and the key `agui_visibility` take precedence over the mark.
 
     Example:
         parts = graph.astream(given, {"callbacks": [StructuredOutputMarker()]}, stream_mode=STREAM_MODES)
@@ -73,12 +75,12 @@ _MARKER: Final = StructuredOutputMarker()
 
 
 def with_marker(config: RunnableConfig) -> RunnableConfig:
-    """The config of a run whose model calls are marked."""
+    """Returns the config of a run whose model calls are marked."""
     return merge_configs(config, {"callbacks": [_MARKER]})
 
 
 def _fields(serialized: Any) -> dict[str, Any]:
-    """What a model was made with, as far as it can be serialized."""
+    """Returns the constructor arguments of a model, as far as it can be serialized."""
     fields = _mapping(_mapping(serialized).get("kwargs"))
     return {**fields, **_mapping(fields.get("model_kwargs"))}
 
@@ -94,7 +96,7 @@ def _mark(options: Any, params: Mapping[str, Any]) -> Mark:
 
 
 def _is_schema(value: Any) -> bool:
-    """Whether a response format is one of JSON: a class or a mapping, but for OpenAI's `{"type": "text"}`."""
+    """Returns whether a response format asks for JSON: a class or a mapping, except OpenAI's `{"type": "text"}`."""
     return bool(value) and not (isinstance(value, Mapping) and value.get("type") == "text")
 
 
@@ -103,7 +105,7 @@ def _has_schema(value: Any) -> bool:
 
 
 _FORMATS: Final[Mapping[str, Callable[[Any], bool]]] = {
-    "response_format": _is_schema,  # OpenAI, and who has its API; LangChain's ProviderStrategy for every provider
+    "response_format": _is_schema,  # OpenAI and compatible APIs; LangChain's ProviderStrategy for every provider
     "text": _has_schema,  # OpenAI's Responses API
     "output_config": _has_schema,  # Anthropic
     "output_format": _is_schema,  # Anthropic, while it was a beta
@@ -112,4 +114,4 @@ _FORMATS: Final[Mapping[str, Callable[[Any], bool]]] = {
     "response_json_schema": _is_schema,
     "format": lambda value: value == "json" or isinstance(value, Mapping),  # Ollama
 }
-"""By the name of an invocation parameter, or of a model's field: whether its value asks for JSON as an answer."""
+"""By the name of an invocation parameter, or of a model's field: returns whether its value asks for a JSON answer."""

@@ -1,4 +1,4 @@
-"""One ended run in numbers: `RunSummary`, for logs and for the hook `after_run` of `Runs`. No I/O."""
+"""`RunSummary`: a run that has ended, in numbers, for logs and for the hook `after_run` of `Runs`. No I/O."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ Outcome = Literal["finished", "interrupted", "failed", "cancelled"]
 class RunSummary:
     """One run of this process that has ended.
 
-    - `agent`: the name of its agent; of a graph without one, the graph's.
+    - `agent`: the name of its agent, or of its graph if the agent has no name.
     - `thread_id`, `run_id`: its ids.
     - `outcome`: `finished`, `interrupted` (it waits for an answer, or at a breakpoint), `failed` or `cancelled`.
     - `seconds`: from its start until its graph had stopped.
-    - `events`: how many AG-UI events it emitted, from `RUN_STARTED` to its terminal event.
+    - `events`: the number of AG-UI events that it emitted, from `RUN_STARTED` to its terminal event.
     - `usage`: its token usage as in the terminal event, one item per provider and model: `inputTokens`,
       `outputTokens` and so on.
-    - `code`: the error's code, of a run that failed.
+    - `code`: the code of the error, if it failed.
     """
 
     agent: str
@@ -33,5 +33,5 @@ class RunSummary:
     code: str | None = None
 
     def tokens(self, kind: Literal["inputTokens", "outputTokens"]) -> int:
-        """The sum over all providers and models."""
+        """Returns the sum over all providers and models."""
         return sum(int(item.get(kind) or 0) for item in self.usage)
