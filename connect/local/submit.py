@@ -1,18 +1,18 @@
 """A client's input for a graph of this process: it waits for its turn on its thread (`_Input`), and `submission.submit`
 then starts its run on that thread (`LocalPort`).
 
-1. The active run of the thread is looked up when the input comes, and again when the input has its turn (`turns`). A
-   run with the input's own id is this very request, sent twice: its client joins that run. For any other run the intake
-   decides (`busy`).
-2. An input that may have to wait keeps the thread's messages as they are when it comes. By its turn the same request
-   may have been carried out: it was sent twice, or to another process while this one was frozen. Then it runs nothing
-   (`inputs.plan`).
-3. What waits for the end of another run (a queued input, the messages that came with an answer) belongs to `Runs` and
-   not to the request. It runs even if nobody reads, unless the intake stops runs without readers.
+1. The active run of the thread is looked up when the input arrives, and again when the input has its turn (`turns`). A
+   run with the same run id is this very request, sent twice, and the client joins that run. For any other run, the
+   intake decides (`busy`).
+2. An input that may have to wait keeps the messages that the thread has when the input arrives. Before its turn, the
+   same request may have been carried out: it was sent twice, or to another process while this one was frozen. Then it
+   runs nothing (`inputs.plan`).
+3. An input that waits for the end of another run (a queued input, or the messages that came with an answer) belongs to
+   `Runs`, and not to the request. It runs even without a reader, unless the intake stops runs without readers.
 4. A run starts only if no other run of the thread has started or ended since the thread was read. If one has, because
-   this process was frozen or its turn was over, the input is planned again.
-5. LangGraph takes an input under the run id of the thread's last checkpoint for a continuation of that run, and ignores
-   its content. So an id that comes again with something new gets a number.
+   this process was frozen or its turn had expired, the input is planned again.
+5. If an input has the run id of the thread's last checkpoint, LangGraph takes it for a continuation of that run, and
+   ignores its content. So if a client repeats an id with something new, a number is added to the id.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ async def submit_local(
     past_errors: PastErrors = "error",
     queue: int | None = None,
 ) -> Batches:
-    """See `Backend.submit`. Raises `UnreadableError` for what the checkpointer raises."""
+    """See `Backend.submit`. Raises `UnreadableError` if the checkpointer raises."""
     request = await RunRequest.of(run_input, options or await source.options(), intake, past_errors)
     if not source.is_made:
         assert source.factory is not None
@@ -91,13 +91,13 @@ async def submit_local(
             await source.factory.prepare(merge_configs(*_configs(source, request)), source.user, label)
         except Exception as error:
             return one_batch(_not_made(request, error, label))
-        if source.is_served:  # its server could not do it yet
+        if source.is_served:  # the server could not hold the threads before the graph was made
             await source.hold_threads(run_input.thread_id, run_input.run_id)
     return await _Input(source, request).batches(queue)
 
 
 class _Input:
-    """One input, from when it comes until it has its turn."""
+    """One input, from its arrival until it has its turn."""
 
     def __init__(self, source: GraphSource, request: RunRequest) -> None:
         self._source, self._request, self._intake = source, request, request.intake
@@ -105,13 +105,13 @@ class _Input:
         self._label = self._thread.label(request.run_input.run_id)
         self._store = source.runs.store
         self._checked: int | None = None
-        """The revision of the thread at which it was found that it may be used."""
+        """The revision of the thread at which it was last checked that the thread may be used."""
 
     async def batches(self, queue: int | None = None) -> Batches:
-        """The client's events: of the run, which has started, or waits for another's end. `queue`: how many inputs may
-        wait on the thread."""
+        """Returns the client's events: those of a run that has started, or that waits for the end of another run.
+        `queue`: how many inputs may wait on the thread."""
         if self._store.is_shared:
-            await self._keep_messages()  # first: the store may take its time
+            await self._keep_messages()  # first, because the store may take its time
         now = await self._store.now(self._thread.key)
         await self._check_owner(now)
         if now.active is not None and self._is_refused(now.active):
@@ -126,7 +126,7 @@ class _Input:
         return await self._in_turn(turn, waits=waits)
 
     async def _in_turn(self, turn: Turn, *, waits: bool) -> Batches:
-        # the thread is read while the input has its place in the line already
+        # the thread is read while the input already has its place in the line
         keeping = asyncio.ensure_future(self._keep_messages()) if waits else None
         try:
             async with turn.taken() as now:
@@ -139,7 +139,7 @@ class _Input:
 
     async def _when_free(self, now: ThreadNow) -> Batches:
         while True:
-            await self._check_owner(now)  # another agent, or user, may have begun on it meanwhile
+            await self._check_owner(now)  # another agent or user may have begun to use the thread meanwhile
             active = now.active
             if active is None:
                 with suppress(RunConflictError):  # a run started without a turn, or while this process was frozen
@@ -153,8 +153,8 @@ class _Input:
             now = await self._store.now(self._thread.key)
 
     async def _submit_to_graph(self, now: ThreadNow) -> Batches:
-        """Submits the input to the graph of its run. If a function makes the graph, it is called first: what the thread
-        waits for, and which tools are the graph's own, depends on the graph."""
+        """Submits the input to the graph of its run. If a function makes the graph, it is called first, because the
+        graph decides what the thread waits for, and which tools the graph runs itself."""
         source, request, factory = self._source, self._request, self._source.factory
         if factory is None:
             return await submit(request, LocalPort(self._thread, request, source.graph, now))
@@ -172,13 +172,14 @@ class _Input:
                 made.leave()
 
     def _is_refused(self, active: ActiveRun) -> bool:
-        """Whether the input does not wait for this run. It waits for a run that is stopping, as long as `cancel` does:
-        such a run has ended for its readers."""
+        """Returns whether the input does not wait for this run. It does wait for a run that is stopping, as long as
+        `cancel` does, because that run has ended for its readers."""
         is_same = active.run_id == self._request.run_input.run_id
         return is_same or (self._intake.busy == "reject" and active.status == "running")
 
     def _join(self, active: ActiveRun) -> Batches:
-        """The events of the active run, if it is this request's. Raises `RunConflictError` for any other run."""
+        """Returns the events of the active run if this request started it. Raises `RunConflictError` for any other
+        run."""
         if active.run_id == self._request.run_input.run_id:
             return active.attach(self._request.reader())
         raise RunConflictError(
@@ -187,8 +188,8 @@ class _Input:
         )
 
     async def _check_owner(self, now: ThreadNow) -> None:
-        """Raises `ThreadNotFoundError` for a thread that may not be used. `now`: what the run store knows of it. If no
-        run has begun or ended on it since, the thread is not read again."""
+        """Raises `ThreadNotFoundError` if the thread may not be used. `now`: what the run store knows of the thread. If
+        no run has begun or ended since the last check, the thread is not read again."""
         if now.revision == self._checked:
             return
         with reading(self._label):
@@ -198,7 +199,7 @@ class _Input:
         self._checked = now.revision
 
     async def _keep_messages(self) -> None:
-        """Keeps the messages that the thread has when the input comes. If they can't be read, the next read says so."""
+        """Keeps the messages that the thread has when the input arrives. If this read fails, a later one raises."""
         if self._request.before is None:
             graph = self._source.graph
             config = graph_config(graph, *_configs(self._source, self._request))
@@ -208,8 +209,12 @@ class _Input:
 
 
 class LocalPort:
-    """A thread of this process for an input; see `submission.Port`. `graph`: the one that runs, and reads the thread.
-    `now`: what the run store knows of it. `made`: the graph, if it was made for this run alone."""
+    """A thread of this process for an input; see `submission.Port`.
+
+    - `graph`: the graph that runs, and reads the thread.
+    - `now`: what the run store knows of the thread.
+    - `made`: the graph, if it was made for this run alone.
+    """
 
     def __init__(
         self, thread: LocalThread, request: RunRequest, graph: Graph, now: ThreadNow, made: MadeGraph | None = None
@@ -223,17 +228,17 @@ class LocalPort:
         self._config = graph_config(graph, *_configs(source, request))
         self._options = request.options
         self._read = CheckpointRead(ThreadState())
-        """The thread as it was read last."""
+        """The result of the last read of the thread."""
         self._now: ThreadNow | None = now
-        """What the store knew before; None once it has to be asked again."""
+        """What the store knew before the read; None once it has to be asked again."""
         self._revision = 0
-        """Its revision then."""
+        """The revision of the thread before the last read."""
 
     async def read(self) -> ThreadRead:
         """See `Port`."""
         store, key = self._runs.store, self._thread.key
         now, self._now = self._now or await store.now(key), None
-        self._revision = now.revision  # of the moment before the read: what changes from now on is noticed
+        self._revision = now.revision  # from before the read, so that every later change is noticed
         with reading(self.label):
             self._read = await self._thread.read(self._graph, self._config, now.last, self._options)
         self._runs.note_outcome(key, self._read.outcome, agent_of(self._source.graph, self._source.agent))
@@ -260,7 +265,7 @@ class LocalPort:
         """See `Port`."""
         request, source, state = run.request, self._source, self._read.state
         if not self._thread.may_still_be_used():
-            raise ThreadNotFoundError  # another agent, or user, began on it while this input was planned
+            raise ThreadNotFoundError  # another agent or user began to use the thread while this input was planned
         config, run_id, at_run = self._config, request.run_input.run_id, self._read.run_id
         if run.checkpoint is not None:
             at_run = run.checkpoint.run_id
@@ -294,15 +299,16 @@ class LocalPort:
         return _both(self._runs, started, request, rest)
 
     async def _newest_id(self) -> str:
-        """The newest checkpoint of the thread and its subgraphs."""
+        """Returns the id of the newest checkpoint of the thread and its subgraphs."""
         if not isinstance(saver := self._graph.checkpointer, BaseCheckpointSaver):
             return ""
         with reading(self.label):
             return await answered(newest_id(saver, self._thread.id), self._source.read_timeout)
 
     async def _write_in_place(self, run: NewRun, config: RunnableConfig) -> dict[str, Any]:
-        """Writes the state of an input into the checkpoint where the run goes on; returns the values that are left.
-        Messages are left: if the run does not start, the results of a page's tools must not be in the thread."""
+        """Writes the state of an input into the checkpoint from which the run continues, and returns the values that
+        are not written. Messages are never written here: if the run does not start, the results of a page's tools must
+        not be in the thread."""
         key = self._options.messages_key
         messages = {name: value for name, value in run.input.values.items() if name == key}
         state = {name: value for name, value in run.input.values.items() if name != key}
@@ -310,7 +316,8 @@ class LocalPort:
         return {**left, **messages}
 
     async def _seed(self, run: NewRun) -> ClientView:
-        """The view that the run begins with: the client's, and what the client lacks of the thread."""
+        """Returns the view with which the run begins: that of the client, with the messages of the thread that it
+        lacks."""
         view, state = run.request.view, run.state
         held = {message["id"] for message in view.messages}
         if run.request.follows or held.issuperset(message_ids(state.messages)):
@@ -321,14 +328,14 @@ class LocalPort:
         return await off_loop(with_thread, len(state.messages), view, self._thread.id, outcome, self._options)
 
     async def _submit_rest(self, first: Run, rest: RunRequest) -> Batches | None:
-        """The rest of an input, as an input of its own, if the run of its answers has ended well."""
+        """Submits the rest of an input, as an input of its own, if the run of its answers has ended well."""
         if await first.wait() != "finished":
             return None
         return await _Input(self._source, replace(rest, view=first.view.copy())).batches()
 
 
 def _own(thread: LocalThread, request: RunRequest, work: Coroutine[Any, Any, _Result]) -> asyncio.Task[_Result]:
-    """A task of the process's runs, which may outlive the request."""
+    """Returns a task that the process's runs own, and that may outlive the request."""
     source = thread.source
     return source.runs.queue.own(
         work,
@@ -347,14 +354,14 @@ async def _both(runs: Runs, first: Run, request: RunRequest, rest: asyncio.Task[
 
 
 def _configs(source: GraphSource, request: RunRequest) -> tuple[Mapping[str, Any], ...]:
-    """What the config of a run is put together from."""
+    """Returns the configs that are merged into the config of a run."""
     thread = {"configurable": {"thread_id": request.run_input.thread_id}}
     return request.intake.config, request.added.config, user_config(source.user), thread
 
 
 def _not_made(request: RunRequest, error: Exception, label: str) -> list[Event]:
-    """The events of a run whose graph could not be made. Nothing has run, and the thread stays as it is: what waits for
-    an answer can still be answered."""
+    """Returns the events of a run whose graph could not be made. Nothing has run, and the thread stays as it is: an
+    interrupt that waits for an answer can still be answered."""
     _log.error("The run failed: its graph could not be made (%s).", label, exc_info=error)
     run_input = request.run_input
     translator = Translator(
@@ -369,7 +376,7 @@ def _not_made(request: RunRequest, error: Exception, label: str) -> list[Event]:
 
 
 def _graph_input(run: NewRun, values: Mapping[str, Any]) -> Any:
-    """What the graph of the run is called with."""
+    """Returns the input with which the graph of the run is called."""
     if run.is_turn:
         return values
     if run.answers is not None:

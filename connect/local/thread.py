@@ -1,10 +1,10 @@
-"""One thread of a compiled graph in this process, as its agent and user have it: `LocalThread`.
+"""`LocalThread`: one thread of a compiled graph in this process, for one agent and user.
 
-Whatever reads, runs, watches or stops a thread gets it from here. A thread that its agent or user may not use is
-unknown to it.
+All code that reads, runs, watches or stops a thread uses this class. A thread that the agent or the user may not use
+looks like one that does not exist.
 
-The run store is asked first, and again after the checkpointer was read, since a run may have started, or even ended,
-meanwhile. So what is read belongs to one moment.
+The run store is asked before and after the checkpointer is read, since a run may have started, or even ended,
+meanwhile. So the result belongs to one moment.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from .source import GraphSource
 from .store.active_run import ActiveRun, LastRun
 
 _OF_LANGGRAPH: Final = frozenset({"source", "step", "parents", "run_id", "thread_id", "writes"})
-"""The metadata of a checkpoint that are not of `configurable`."""
+"""The metadata of a checkpoint that do not come from `configurable`."""
 
 _RESERVED: Final = ("agui_", "langgraph_", "__")
-"""What the names of other metadata begin with that are not, among them the user's."""
+"""The beginnings of the names of other metadata that do not count as left by a run, among them the user's."""
 
 
 class LocalThread:
@@ -44,21 +44,21 @@ class LocalThread:
         self.key = source.key(thread_id)
         """The thread as the run store knows it."""
         self.is_quiet = False
-        """Whether no run was active, and no input waited, when `present` had read it."""
+        """Whether no run was active, and no input waited, when `present` had read the thread."""
         self._made: tuple[Mapping[str, Any], Graph] | None = None
-        """The graph that was made to read it, and what it was made of."""
+        """The graph that was made to read the thread, after the values of `configurable` that it was made with."""
 
     def label(self, run_id: str | None = None) -> str:
-        """The agent, the thread and the run, as log lines name them."""
+        """Returns the names of the agent, the thread and the run for log lines."""
         return log_context(agent_of(self.source.graph, self.source.agent), self.id, run_id)
 
     async def may_be_used(self) -> bool:
-        """Whether this agent and this user may use the thread. The store is asked for a run of it, since another
-        process may have started one."""
+        """Returns whether this agent and this user may use the thread. Asks the store for a run of the thread, since
+        another process may have started one."""
         return not self.source.access.keys or await self.may_be_used_with(await self.source.readable_run(self.key))
 
     async def may_be_used_with(self, run: ActiveRun | None) -> bool:
-        """The same, where it is known which run can be read of it."""
+        """Returns the same as `may_be_used`, if the caller knows which run of the thread can be read."""
         source, key = self.source, self.key
         access, saver = source.access, source.graph.checkpointer
         if not access.keys:
@@ -70,13 +70,13 @@ class LocalThread:
         return access.allows(await answered(source.runs.owners.find(key, saver, access), source.read_timeout))
 
     def may_still_be_used(self) -> bool:
-        """The same, by what this process has learned since it asked."""
+        """Returns the same as `may_be_used`, by what this process has learned since then, without asking again."""
         return self.source.access.allows(self.source.runs.owners.known(self.key))
 
     async def graph(self) -> Graph:
-        """The graph to read it with. If a function makes graphs, it makes this one for the user who reads the thread.
-        Its config has the values of `configurable` that the last run left in the thread's newest checkpoint, since they
-        may decide what the graph is like. A thread without a checkpoint needs no graph of its own."""
+        """Returns the graph with which the thread is read. If a function makes graphs, it makes this one for the user
+        who reads the thread. Its config has the values of `configurable` that the last run left in the thread's newest
+        checkpoint, since the graph may depend on them. A thread without a checkpoint needs no graph of its own."""
         if self.source.factory is None or (left := await self._left_by_run()) is None:
             return self.source.graph
         if self._made is None or self._made[0] != left:
@@ -85,8 +85,9 @@ class LocalThread:
         return self._made[1]
 
     async def _left_by_run(self) -> Mapping[str, Any] | None:
-        """What LangGraph keeps of `configurable` in a checkpoint, next to metadata of its own. The user is left out:
-        that is who reads. None for a thread without a checkpoint, or that may not be used."""
+        """Returns the values of `configurable` that LangGraph keeps in a checkpoint, next to its own metadata. The user
+        is left out, since the reader may be another one. Returns None for a thread that has no checkpoint, or that may
+        not be used."""
         saver = self.source.graph.checkpointer
         if not isinstance(saver, BaseCheckpointSaver) or not await self.may_be_used():
             return None
@@ -104,18 +105,18 @@ class LocalThread:
     async def read(
         self, graph: Graph, config: RunnableConfig, last: LastRun | None, options: Options
     ) -> CheckpointRead:
-        """Its state, for an input or for `connect.thread`. `graph`: what reads it. `last`: how its last run ended, as
-        the run store knows it."""
+        """Reads the state, for an input or for `connect.thread`. `graph`: the graph that reads it. `last`: how the last
+        run ended, as the run store knows it."""
         return await answered(read(graph, config, last, options.messages_key), self.source.read_timeout)
 
     async def active(self) -> ActiveRun | None:
-        """The run that is active on it, in whatever process."""
+        """Returns the run that is active on the thread, in any process."""
         run = await self.source.runs.store.active(self.key)
         return run if run is not None and await self.may_be_used_with(run) else None
 
     async def cancel(self, run_id: str | None, wait: float) -> bool:
-        """Stops the active run, which has to be this one if a run is named; whether its graph has stopped within `wait`
-        seconds. Raises `RunNotFoundError` if there is no such run."""
+        """Stops the active run, and returns whether its graph has stopped within `wait` seconds. `run_id`: the run that
+        must be the active one; None takes any. Raises `RunNotFoundError` if there is no such run."""
         run = await self.active()
         if run is None:
             raise RunNotFoundError(f"no run is active on thread {self.id!r}")
@@ -124,19 +125,19 @@ class LocalThread:
         return await run.cancel(wait) != "stopping"
 
     async def present(self, options: Options) -> ActiveRun | RunOutcome | None:
-        """The active run, if it can be read, or an ended one of a graph without a checkpointer, or else how the last
-        one ended, as these options show it; None for a thread that is unknown, or may not be used."""
+        """Returns the active run, if it can be read; or the last run of a graph without a checkpointer; or else how the
+        last run ended, as these options show it. Returns None if the thread is unknown, or may not be used."""
         present, run = await self._read_present(options)
         return present if present is not None and await self.may_be_used_with(run) else None
 
     async def _read_present(self, options: Options) -> tuple[ActiveRun | RunOutcome | None, ActiveRun | None]:
-        """The thread, and the run that can be read of it."""
+        """Returns the present of the thread, and its run that can be read."""
         source, store, key = self.source, self.source.runs.store, self.key
         while True:
             known = await store.now(key)
             run, last = known.active, known.last
             if run is not None and run.status == "stopping" and await run.stream_end():
-                continue  # the checkpoint has what the run left
+                continue  # the run has ended, and the checkpoint has its state
             if run is not None and run.is_readable:
                 return run, run
             if not has_checkpointer(source.graph):

@@ -1,14 +1,14 @@
-"""The threads of a compiled graph in this process: `LocalThreads`.
+"""`LocalThreads`: the threads of a compiled graph in this process.
 
 Rules:
 
-1. A thread is as new as its newest checkpoint. Ids of checkpoints grow with time, so they order threads and are the
-   pages' cursors.
-2. Lists are read from an index (`index`), which knows every thread that the checkpointer has. A page may be short, and
-   says where to continue.
-3. Metadata are those that `update` has written to the graph's store, and over them those with which the thread's runs
-   were started: nothing that is written changes whose a thread is. The newest checkpoint may be without what a run left
-   (`update_state` drops it); then the first one has it.
+1. A thread is as new as its newest checkpoint. The ids of checkpoints grow with time, so they order the threads and
+   serve as cursors of pages.
+2. Lists are read from an index (`index`), which has every thread of the checkpointer. A page may be short, and says
+   where to continue.
+3. The metadata of a thread are those that `update` has written to the graph's store. Those with which the thread's runs
+   were started take precedence, so that `update` cannot change the owner of a thread. The newest checkpoint may lack
+   what a run left (`update_state` drops it); then the first one has it.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ from .source import GraphSource
 from .thread import LocalThread
 
 _LOOKED: Final = 1_000
-"""Rows of the index that are looked through for one page at most, if few of them belong to the list."""
+"""Rows of the index that are read for one page, at most, if few of them belong to the list."""
 _MORE: Final = 64
-"""Rows of each further query, if the first did not fill the page."""
+"""Rows of each further query, if the first one did not fill the page."""
 
 
 class LocalThreads:
@@ -58,7 +58,7 @@ class LocalThreads:
     def __init__(self, source: GraphSource) -> None:
         self._source = source
         self._graph: Graph | None = None
-        """The graph that reads them, once it is needed."""
+        """The graph that reads the threads, once it is needed."""
 
     @property
     def _saver(self) -> BaseCheckpointSaver[Any] | None:
@@ -79,7 +79,7 @@ class LocalThreads:
         if self._saver is None:
             return ThreadPage([])
         required, listed, rows_read = metadata or {}, list[tuple[str, ThreadInfo]](), 0
-        # a run may have begun or ended since the row of its thread was written, and a thread be readable again
+        # since the row was written, a run of the thread may have begun or ended, or the thread have become readable
         statuses = None if status is None else {status, "running", "unreadable"}
         agent, index, runs = await self._agent(), index_of(self._saver), self._source.runs
         seconds = self._source.read_timeout
@@ -128,9 +128,9 @@ class LocalThreads:
         return await known(self, thread_id)
 
     async def delete(self, thread_id: str) -> None:
-        """See `thread_info.Threads`. Inputs that come meanwhile, and runs that `start` begins, wait, and run on a new
-        thread. A thread that can't be read is deleted like any other. A deletion that has failed can be repeated: the
-        checkpoints go after all that is kept elsewhere, since without them the thread is unknown."""
+        """See `thread_info.Threads`. Inputs that arrive meanwhile, and runs that `start` begins, wait, and then run on
+        a new thread. A thread that can't be read is deleted like any other. A deletion that has failed can be repeated:
+        the checkpoints are deleted after the data in other places, since without them the thread is unknown."""
         await known(self, thread_id)
         store, key = self._source.runs.store, self._source.key(thread_id)
         kept = self._source.graph.store
@@ -167,14 +167,14 @@ class LocalThreads:
 
 
 def _page(listed: list[tuple[str, ThreadInfo]], after: str | None) -> ThreadPage:
-    """The page, sorted again: a thread that was written meanwhile may be newer than those before it. `after`: where the
-    next page begins."""
+    """Returns the page. It is sorted again, since a thread that was written meanwhile may be newer than those before
+    it. `after`: where the next page begins."""
     listed.sort(key=lambda thread: thread[0], reverse=True)
     return ThreadPage([info for _, info in listed], after)
 
 
 def _info(row: IndexRow) -> ThreadInfo:
-    """A thread as a list shows it. `row`: one with a status."""
+    """Returns a thread as a list shows it. `row`: a row with a status."""
     assert row.status is not None
     assert row.updated_at is not None
     created_at = row.first.created_at
@@ -190,7 +190,7 @@ def _info(row: IndexRow) -> ThreadInfo:
 
 
 def _checked_cursor(after: str | None) -> str | None:
-    """The `next` of a page; raises `ValueError` for what is no id of a checkpoint."""
+    """Checks the `next` of a page, and returns it. Raises `ValueError` if it is not the id of a checkpoint."""
     try:
         return None if after is None else str(UUID(after))
     except ValueError:

@@ -1,19 +1,19 @@
-"""Following a thread of a compiled graph in this process: its runs here, and what others write to its checkpointer (a
-scheduler's `ainvoke`, an `update_state`, another process), which leaves no stream.
+"""Watches a thread of a compiled graph in this process: its runs here, and checkpoints that other code writes (a
+scheduler's `ainvoke`, an `update_state`, another process), which leave no stream.
 
-The feed of the thread has the runs that start, and the changes that the thread's poller sees. Rules:
+The feed of the thread has the runs that start, and the changes that the thread's poller finds. Rules:
 
 1. Runs of this process are emitted in the order in which they start, each to its end, before the thread is read again.
-2. A change that no run of this process made is emitted as a run: from start to end at once if that run has ended, else
-   change by change until it has. Its id is the one in its checkpoint, or is made from its first checkpoint that was
-   read. Runs that start and end between two reads are one change.
-3. A run that has not ended when the watch begins is emitted as `connect` does, since another process may have been
-   killed in it. It is followed from its next change on. Since it may continue, it leaves no activity of a failure.
-4. A run that is followed has ended when its state says so: finished, failed or interrupted; and when another begins,
-   as the last checkpoint before that one says.
-5. A run may end for its readers because its process was lost, and come back: then the feed has it again, or its end is
-   a change.
-6. A checkpointer that raises is read again a few times; the first error of a row is logged.
+2. A change that was not made by a run of this process is emitted as a run: from start to end at once if that run has
+   ended, else change by change until it has. Its id is the run id in its checkpoint, or is derived from its first
+   checkpoint that was read. Runs that start and end between two reads are one change.
+3. A run that has not ended when the watch begins is emitted as `connect` emits it, since its process may have been
+   killed. It is followed from its next change on. Since it may continue, it leaves no activity of a failure.
+4. A run that is followed has ended when its state says so (finished, failed or interrupted), or when another run
+   begins; then the last checkpoint before the other run says how it ended.
+5. A run may end for its readers because its process was lost, and then come back: the feed has it again, or its end
+   is a change.
+6. If the checkpointer raises, it is read again a few times. Only the first error in a row is logged.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ from .thread import LocalThread
 _log = logging.getLogger(__name__)
 
 _TRIES = 10
-"""Looks in a row at a checkpointer that raises, before it is given up."""
+"""Reads in a row that may raise before the watch gives up."""
 _EMPTY = 2
-"""How many events a run without news has: its start and its end."""
+"""The number of events of a run without news: its start and its end."""
 _STEPS = 100
-"""Checkpoints through which the end of a run before another is looked for."""
+"""Checkpoints that are searched, at most, for the end of the run before another one."""
 
 
 @relaying
@@ -61,14 +61,14 @@ async def watch_local(
     past_errors: PastErrors,
     poll: float,
 ) -> Relayed:
-    """See `Backend.watch`: the thread's state, then every run of it and every change, until the reader leaves.
+    """See `Backend.watch`. Yields the thread's state, and then its runs and changes until the reader leaves.
 
-    Ends when the process's runs are closed. The iterator raises `UnreadableError` when the checkpointer keeps raising.
+    Ends when the process's runs are closed. Raises `UnreadableError` if the checkpointer keeps raising.
     """
     await source.prepare(thread_id)
     watch = _Watch(source, thread_id, reader, direct_options(options or await source.options()), past_errors)
     runs, key = source.runs, source.key(thread_id)
-    feed = await runs.feed(key)  # first: it has every later run
+    feed = await runs.feed(key)  # first, so that it has every later run
     run = await source.readable_run(key)
     shown: ActiveRun | None = None
     with ExitStack() as stack:
@@ -98,7 +98,7 @@ async def watch_local(
 
 
 class _Watch:
-    """What one reader has of the thread, and gets next."""
+    """What one reader has received of the thread, and what it receives next."""
 
     def __init__(
         self, source: GraphSource, thread_id: str, reader: Reader, options: Options, past_errors: PastErrors
@@ -108,8 +108,8 @@ class _Watch:
         self.has_failed = False
         """Whether the last read of the thread raised."""
         self.since = 0
-        """The number of the last run in the state that the reader began with. The feed may have it, and earlier ones:
-        those that started while the state was read."""
+        """The number of the last run in the state that the reader began with. The feed may have this run, and earlier
+        ones that started while the state was read."""
         self._source = source
         self._thread = LocalThread(source, thread_id)
         self._thread_id = thread_id
@@ -117,23 +117,23 @@ class _Watch:
         self._options = options
         self._past_errors = past_errors
         self._mark: Any = None
-        """What was looked at last: a checkpoint, and how much was written to it."""
+        """The checkpoint that was read last, and how much was written to it."""
         self._known: Any = None
-        """The outcome that was emitted of it."""
+        """The outcome of that checkpoint, which was emitted."""
         self._has_begun = False
-        """Whether the thread was read, or a run of it emitted."""
+        """Whether the thread has been read, or a run of it emitted."""
         self._followed: Translator | None = None
-        """A run of another process that is followed."""
+        """The run of another process that is followed."""
         self._followed_at: str | None = None
-        """The checkpoint that it was seen at last."""
+        """The last checkpoint of that run that was read."""
         self._lost: str | None = None
-        """The id of the last run, if its process was lost: it may come back, and end."""
+        """The id of the last run, if its process was lost. The run may come back, and end."""
         self._failures = 0
-        """Looks in a row at which the checkpointer raised."""
+        """Reads in a row for which the checkpointer raised."""
         self._label = self._thread.label()
 
     async def may_show(self, run: ActiveRun) -> bool:
-        """Whether the thread of this run may be used."""
+        """Returns whether the thread of this run may be used."""
         try:
             return await self._thread.may_be_used_with(run)
         except Exception:  # whatever a checkpointer raises
@@ -142,7 +142,7 @@ class _Watch:
 
     @relaying
     async def run(self, run: ActiveRun) -> Relayed:
-        """A run of this process, to its end."""
+        """Yields the events of a run to its end."""
         self._has_begun = True
         if self._followed is not None:
             yield to_batch(self._end(self._followed, RunOutcome(str(self._followed.view.run_id), None, UNFINISHED)))
@@ -151,10 +151,10 @@ class _Watch:
         if run.is_lost:
             self._lost = run.run_id
             with suppress(Exception):  # whatever a checkpointer raises: the next read logs it
-                self._mark = await _mark_of(self._source, self._thread_id)  # what the run left is not news
+                self._mark = await _mark_of(self._source, self._thread_id)  # the run's checkpoint is not a change
 
     async def news(self) -> list[Event]:
-        """What changed since the last time, if anything did."""
+        """Returns the events of what has changed since the last call, if anything has."""
         if not has_checkpointer(self._source.graph):
             return []
         is_first, self._has_begun = not self._has_begun, True
@@ -166,7 +166,7 @@ class _Watch:
         except Exception as error:  # whatever a checkpointer raises
             self.has_failed = True
             self._failures += 1
-            if self._failures == 1:  # of many in a row, which would be one each look
+            if self._failures == 1:  # each further read would log the same error
                 _log.exception("The checkpointer raised (%s).", self._label)
             self.is_over = is_first or self._failures >= _TRIES
             return self._give_up(UnreadableError(error)) if self.is_over else []
@@ -193,11 +193,12 @@ class _Watch:
         return events
 
     def _ids_without_end(self) -> tuple[str | None, ...]:
-        """The ids of runs whose real end the reader has not had: of one that was lost, and of one that is followed."""
+        """Returns the ids of runs whose real end the reader has not received: the lost one, and the followed one."""
         return (self._lost, None if self._followed is None else str(self._followed.view.run_id))
 
     async def _changed(self, outcome: RunOutcome) -> list[Event]:
-        """Events of a state that no run of this process made, or that ends a run whose end the reader has not had."""
+        """Returns the events of a state that was not made by a run of this process, or that ends a run whose end the
+        reader has not received."""
         events: list[Event] = []
         if self._followed is not None and self._is_another(self._followed, outcome):
             events = self._end(self._followed, await self._last_before(outcome, str(self._followed.view.run_id)))
@@ -213,13 +214,13 @@ class _Watch:
         return events + self._followed.feed(("values", outcome.values))
 
     def _is_another(self, followed: Translator, outcome: RunOutcome) -> bool:
-        """Whether this is a later run's state than that of the followed one."""
+        """Returns whether this state was made by a later run than the followed one."""
         if outcome.run_id != followed.view.run_id and outcome.run_id != written_as(str(outcome.checkpoint_id)):
             return True
         return outcome.is_input and outcome.checkpoint_id != self._followed_at
 
     async def _last_before(self, outcome: RunOutcome, run_id: str) -> RunOutcome:
-        """How the run ended that was before this one, which began at a checkpoint with its input."""
+        """Returns how the run before this one ended. This run began at a checkpoint with its input."""
         graph = await self._thread.graph()
         where: Any = {"configurable": {"thread_id": self._thread_id, "checkpoint_id": outcome.checkpoint_id}}
         has_begun = False
@@ -235,7 +236,7 @@ class _Watch:
         return RunOutcome(run_id, None, UNFINISHED)
 
     def _idle(self, outcome: RunOutcome) -> list[Event]:
-        """The state of an ended run: of an end that was emitted already, only what is new."""
+        """Returns the events of the state of a run that has ended; none if its end was emitted, and nothing is new."""
         reader = Reader(self._options, self._reader.view)
         events = idle_events(reader, self._thread_id, outcome, self._options_of(outcome), self._past_errors)
         if _brief(outcome) == self._known and len(events) == _EMPTY:
@@ -244,7 +245,7 @@ class _Watch:
         return events
 
     def _options_of(self, outcome: RunOutcome) -> Options:
-        """The options for a run (rule 3)."""
+        """Returns the options for a run (rule 3)."""
         return replace(self._options, error_activity=False) if outcome.ending is UNFINISHED else self._options
 
     def _end(self, followed: Translator, outcome: RunOutcome) -> list[Event]:
@@ -259,7 +260,7 @@ class _Watch:
 
 
 async def _mark_of(source: GraphSource, thread_id: str) -> tuple[str, int] | None:
-    """The thread's newest checkpoint, and how many writes it has since."""
+    """Returns the id of the thread's newest checkpoint, and the number of its pending writes."""
     saver = source.graph.checkpointer
     if not isinstance(saver, BaseCheckpointSaver):
         return None
@@ -269,7 +270,7 @@ async def _mark_of(source: GraphSource, thread_id: str) -> tuple[str, int] | Non
 
 
 def _brief(outcome: RunOutcome) -> Any:
-    """An end without its values: whether it was emitted already."""
+    """Returns an end without its values, which tells whether the same end was emitted before."""
     if outcome.ending is UNFINISHED:
         return None
     interrupts = outcome.ending.interrupts if isinstance(outcome.ending, Finished) else ()

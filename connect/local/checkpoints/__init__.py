@@ -1,2 +1,2 @@
-"""What the checkpointer of a compiled graph says of a thread: its state and history, how its last run ended, whom it
-belongs to. Nothing is written here."""
+"""Reads from the checkpointer of a compiled graph: the state and the history of a thread, how its last run ended, and
+to whom it belongs. Nothing is written here."""

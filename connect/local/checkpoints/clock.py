@@ -1,17 +1,17 @@
-"""Whether the clock of this process lets it write a thread: `wait_for_clock`, before a run is claimed or a state is
-updated.
+"""`wait_for_clock` checks that the clock of this process allows it to write a thread, before a run is claimed or a
+state is updated.
 
 LangGraph orders the checkpoints of a thread by their ids, which are UUIDs of version 6: they begin with the time at
 which they were made (https://www.rfc-editor.org/rfc/rfc9562#name-uuid-version-6). If the clock of a process was set
 back, or is behind that of the process that wrote the thread before, its new checkpoints count as older. LangGraph then
 reads the previous state, and a run that ended well is lost. So:
 
-1. Before anything is written, a new id has to exceed the newest id of the thread. The id of the checkpoint that a fork
-   starts from does not do: it is older.
+1. Before anything is written, a new id must exceed the newest id of the thread. The id of the checkpoint that a fork
+   starts from is not enough, because it is older.
 2. Subgraphs have checkpoints of their own, in other namespaces. A run ends with a checkpoint of the thread itself, but
    if a run did not end, a subgraph may have the newest checkpoint.
-3. A new id of this process exceeds all that it made before: `uuid6` remembers the last one. So one look is
-   enough for a run, and a clock that is set back while it runs hides nothing.
+3. A new id of this process exceeds all ids that it made before, because `uuid6` remembers the last one. So one check is
+   enough for a run, and a clock that is set back during the run does no harm.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ _log = logging.getLogger(__name__)
 
 
 async def newest_id(saver: BaseCheckpointSaver[Any], thread_id: str) -> str:
-    """The id of the newest checkpoint of a thread and its subgraphs; empty for a thread without any. Raises what the
+    """Returns the id of the newest checkpoint of a thread and its subgraphs; empty if there is none. Raises what the
     checkpointer raises."""
-    if isinstance(saver, InMemorySaver):  # it lists namespace by namespace; and a look would make the thread
+    if isinstance(saver, InMemorySaver):  # it lists namespace by namespace, and a lookup would create the thread
         spaces = saver.storage[thread_id].values() if thread_id in saver.storage else ()
         return max((each for space in spaces for each in space), default="")
     newest = [checkpoint async for checkpoint in saver.alist({"configurable": {"thread_id": thread_id}}, limit=1)]
@@ -47,8 +47,8 @@ async def newest_id(saver: BaseCheckpointSaver[Any], thread_id: str) -> str:
 
 
 async def wait_for_clock(newest: str, label: str) -> None:
-    """Waits until the ids of new checkpoints exceed this one. Raises `ClockSkewError`, which is logged, where that
-    would take longer than two seconds. `label`: the agent, the thread and the run, for the log."""
+    """Waits until the ids of new checkpoints exceed this one. Logs and raises `ClockSkewError` if that would take
+    longer than two seconds. `label`: the agent, the thread and the run, for the log."""
     now = asyncio.get_running_loop().time
     until = now() + _LONGEST_WAIT
     while (ahead := _seconds_ahead(newest)) > 0:
@@ -64,21 +64,21 @@ async def wait_for_clock(newest: str, label: str) -> None:
 
 
 def _seconds_ahead(checkpoint_id: str) -> float:
-    """By how many seconds an id is ahead of a new one; 0 or less if the new one exceeds it, or if the id has no
+    """Returns by how many seconds an id is ahead of a new id; 0 or less if the new id exceeds it, or if the id has no
     time."""
     ticks = _ticks(checkpoint_id)
     return 0.0 if ticks is None else (ticks + 1 - _now()) / _TICKS
 
 
 def _now() -> int:
-    """The time of a new id, in ticks of 100 nanoseconds."""
+    """Returns the time of a new id, in ticks of 100 nanoseconds."""
     ticks = _ticks(str(uuid6()))
     assert ticks is not None
     return ticks
 
 
 def _ticks(checkpoint_id: str) -> int | None:
-    """The time in an id, in ticks of 100 nanoseconds; None for an id that LangGraph did not make."""
+    """Returns the time in an id, in ticks of 100 nanoseconds; None for an id that LangGraph did not make."""
     try:
         made = UUID(checkpoint_id)
     except ValueError:

@@ -1,12 +1,12 @@
-"""The history of a thread of a compiled graph, read in pages: `history`; and one state of it: `state_at`.
+"""`history` reads the history of a thread of a compiled graph, in pages; `state_at` reads one state.
 
-The pages grow: LangGraph loads a whole listing before it gives its first state, and most of what is looked for is near
-the end.
+The pages grow, because LangGraph loads a whole page before it yields the first state, and callers mostly find what they
+look for among the newest states.
 
-A function (`@entrypoint`) keeps its conversation in what it saves for its next call (`previous`), which may be more
-than its value, and which LangGraph leaves out of a state
-(https://docs.langchain.com/oss/python/langgraph/functional-api, `entrypoint.final`). Here the values of such a state
-have it: the messages that were saved, and behind them those of the value that are not among them.
+A function (`@entrypoint`) keeps its conversation in the value that it saves for its next call (`previous`). This may be
+more than it returns, and LangGraph leaves it out of a state
+(https://docs.langchain.com/oss/python/langgraph/functional-api, `entrypoint.final`). The states here include it: the
+messages that were saved, followed by those messages of the returned value that are not among them.
 """
 
 from __future__ import annotations
@@ -30,8 +30,11 @@ _PREVIOUS: Final = "__previous__"
 async def history(
     graph: Graph, config: Any, seconds: float, before: str | None = None
 ) -> AsyncGenerator[Checkpoint, None]:
-    """The checkpoints of a thread, the newest first. `seconds`: in which the checkpointer has to answer for a page.
-    `before`: only those older than this one, by its id. Raises what the checkpointer raises."""
+    """Yields the checkpoints of a thread, the newest first. Raises what the checkpointer raises.
+
+    - `seconds`: the time within which the checkpointer must return a page.
+    - `before`: the id of a checkpoint; only older ones are yielded.
+    """
     page, newer = _FIRST_PAGE, before
     while True:
         older: Any = None if newer is None else {"configurable": {"checkpoint_id": newer}}
@@ -45,7 +48,8 @@ async def history(
 
 
 async def state_at(graph: Graph, config: Any, *, subgraphs: bool = False) -> StateSnapshot:
-    """One state of a thread; `subgraphs`: with those of the subgraphs that have begun and not ended."""
+    """Returns one state of a thread. `subgraphs`: whether it includes the states of subgraphs that have begun and not
+    ended."""
     return _with_conversation(graph, await _readable(graph).aget_state(config, subgraphs=subgraphs))
 
 
@@ -55,12 +59,12 @@ async def _page(graph: Graph, config: Any, before: Any, count: int) -> list[Stat
 
 
 def _is_function(graph: Graph) -> bool:
-    """Whether a graph is a function: its state is one value, next to which it keeps another for its next call."""
+    """Returns whether a graph is a function, whose state is one value, and which keeps another for its next call."""
     return graph.stream_channels_asis == _END and _PREVIOUS in graph.channels
 
 
 def _readable(graph: Graph) -> Graph:
-    """The graph, with states that have all that a function keeps."""
+    """Returns the graph with states that include what a function keeps for its next call."""
     return graph.copy(update={"stream_channels": [_END, _PREVIOUS]}) if _is_function(graph) else graph
 
 
@@ -72,7 +76,8 @@ def _with_conversation(graph: Graph, state: StateSnapshot) -> StateSnapshot:
 
 
 def conversation_of(value: Any, previous: Any) -> Any:
-    """The value of a function with the conversation that it keeps. A value that is not a mapping stays as it is."""
+    """Returns the value of a function with the conversation that it keeps. A value that is not a mapping stays as it
+    is."""
     if not isinstance(value, Mapping):
         return value
     kept = previous if isinstance(previous, Mapping) else {_name_of_messages(value): previous}
@@ -83,14 +88,14 @@ def conversation_of(value: Any, previous: Any) -> Any:
 
 
 def _joined(kept: Sequence[Any], given: Any) -> list[Any]:
-    """The messages that a function keeps, and behind them those of its value that are not among them."""
+    """Returns the messages that a function keeps, followed by those of its value that are not among them."""
     known = {*message_ids(kept)}
     new = given if _are_messages(given) else ()
     return [*kept, *(each for each, name in zip(new, message_ids(new), strict=True) if name not in known)]
 
 
 def _name_of_messages(value: Mapping[str, Any]) -> str:
-    """The name under which a value has messages, if it has any under one name."""
+    """Returns the key under which a value has messages, if there is exactly one; else that of the default options."""
     found = [name for name, listed in value.items() if _are_messages(listed)]
     return found[0] if len(found) == 1 else Options().messages_key
 
@@ -111,6 +116,7 @@ def _checkpoint(state: StateSnapshot, checkpoint_id: str) -> Checkpoint:
 
 
 def values_of(state: StateSnapshot) -> Mapping[str, Any]:
-    """The values of a state by channel; what a function keeps is one value, perhaps a model or a dataclass."""
+    """Returns the values of a state by channel. The state of a function is one value, perhaps a model or a
+    dataclass."""
     values: Any = state.values
     return values if isinstance(values, Mapping) else getattr(values, "__dict__", {})

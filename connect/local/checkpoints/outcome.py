@@ -1,21 +1,21 @@
-"""How the last run of a local thread ended, by its newest checkpoint and by what the run store knows. Pure.
+"""`ended` finds out how the last run of a local thread ended, by the newest checkpoint and the run store. Pure.
 
-A checkpoint does not say how its run ended. The first of these that is known decides:
+A checkpoint does not say how its run ended. The first row that applies decides:
 
 | what is known | it ended |
 |---|---|
 | the run store has its end, and it failed | in its error |
 | interrupts are pending, of tasks that did not fail | at these interrupts |
-| the run store has its end | as it says: cancelled, at a breakpoint, or well |
+| the run store has its end | as the store says: cancelled, at a breakpoint, or well |
 | the checkpoint was written by `update_state` | well: nothing ran |
-| a task's error is stored | in that error; as cancelled, if the task was |
-| nothing is next | well |
+| a task's error is stored | in that error; or cancelled, if the task was |
+| no node is next | well |
 | the graph was compiled to stop where the checkpoint is | at a breakpoint |
 | none of these | unknown: it was killed, or another process runs it. `RUN_ERROR`, code `unfinished` |
 
-A run that failed, or was cancelled, before it wrote a checkpoint left the one it began with, which has another run's
-id. So what the store knows counts if the checkpoint is of that run, or older than it. Of a thread without a checkpoint
-only the store knows anything (`outcome_without_checkpoint`).
+If a run failed, or was cancelled, before it wrote a checkpoint, the newest checkpoint is the one that it began with,
+which has another run's id. So the end in the store counts if the checkpoint belongs to that run, or is older than the
+run. If a thread has no checkpoint, only the store knows how its last run ended (`outcome_without_checkpoint`).
 """
 
 from __future__ import annotations
@@ -33,10 +33,11 @@ from ..store.active_run import LastRun
 
 
 def ended(state: StateSnapshot, known: LastRun | None, *, stops: bool) -> RunOutcome:
-    """How the thread's last run ended.
+    """Returns how the thread's last run ended.
 
-    `state`: the newest one, with a checkpoint. `known`: how the last run ended, as the run store has it. `stops`:
-    whether the graph was compiled to stop where the state is.
+    - `state`: the newest state, which has a checkpoint.
+    - `known`: how the last run ended, as the run store knows it.
+    - `stops`: whether the graph was compiled to stop where the state is.
     """
     last = known if known is not None and _is_newest(known, state) else None
     run_id = _run_id(state) if last is None else last.run_id
@@ -58,20 +59,20 @@ def ended(state: StateSnapshot, known: LastRun | None, *, stops: bool) -> RunOut
 
 
 def outcome_without_checkpoint(known: LastRun | None) -> RunOutcome | None:
-    """How the last run ended of a thread without a checkpoint: of one that failed, or was cancelled, before it wrote
-    any. None for a thread that is unknown, or was deleted."""
+    """Returns how the last run of a thread without a checkpoint ended: it failed, or was cancelled, before it wrote
+    one. Returns None if the thread is unknown, or was deleted."""
     if known is None or isinstance(known.ending, Finished):
         return None
     return RunOutcome(known.run_id, {}, known.ending)
 
 
 def needs_stops(state: StateSnapshot, known: LastRun | None) -> bool:
-    """Whether `ended` depends on `stops`: that takes a question to find out."""
+    """Returns whether the result of `ended` depends on `stops`, since finding that out may take a read."""
     return ended(state, known, stops=True) != ended(state, known, stops=False)
 
 
 def _ending(state: StateSnapshot, last: LastRun | None, stops: bool) -> tuple[Ending, bool]:
-    """The ending, and whether it is a static breakpoint's."""
+    """Returns the ending, and whether the run stopped at a static breakpoint."""
     if last is not None and isinstance(last.ending, Failed):
         return last.ending, False
     if pending(state):
@@ -90,14 +91,15 @@ def _ending(state: StateSnapshot, last: LastRun | None, stops: bool) -> tuple[En
 
 
 def pending(state: StateSnapshot) -> list[Any]:
-    """The interrupts that wait for an answer. langgraph 1.0 also lists those of tasks that are done; there a task that
-    was answered and has not finished has an empty result. Those of a task that failed were answered."""
+    """Returns the interrupts that wait for an answer. LangGraph 1.0 also lists the interrupts of tasks that are done;
+    there, a task that was answered and has not finished has an empty result. The interrupts of a task that failed have
+    been answered."""
     waiting = [task for task in state.tasks if task.result is None or (type(task.result) is dict and not task.result)]
     return [interrupt for task in waiting if not _failures([task]) for interrupt in task.interrupts]
 
 
 def _as_json(state: StateSnapshot) -> Mapping[str, Any]:
-    """The state in the form in which a platform gives it, as far as `with_calls` reads it."""
+    """Returns the state in the form in which a platform returns it, as far as `with_calls` reads it."""
     tasks = [task._asdict() for task in state.tasks]
     for task in tasks:
         task["state"] = _as_json(task["state"]) if isinstance(task["state"], StateSnapshot) else None
@@ -105,7 +107,7 @@ def _as_json(state: StateSnapshot) -> Mapping[str, Any]:
 
 
 def subgraphs(state: StateSnapshot) -> list[Subgraph]:
-    """The subgraphs that wait, if the state was asked for with theirs."""
+    """Returns the subgraphs that wait, if the state was read with the states of its subgraphs."""
     found: list[Subgraph] = []
     for task in state.tasks:
         inner = task.state
@@ -116,7 +118,7 @@ def subgraphs(state: StateSnapshot) -> list[Subgraph]:
 
 
 def _failed(state: StateSnapshot) -> Ending | None:
-    """What the tasks' stored errors say. They are stored as `repr` gives them."""
+    """Returns the ending that the stored errors of tasks say. They are stored as their `repr`."""
     failures = _failures(state.tasks)
     if failures:
         return Failed(failures[0])
@@ -124,13 +126,13 @@ def _failed(state: StateSnapshot) -> Ending | None:
 
 
 def _failures(tasks: Iterable[PregelTask]) -> list[Any]:
-    """The errors of tasks that were not cancelled."""
+    """Returns the errors of tasks that were not cancelled."""
     errors = [stored_error(task.error) for task in tasks if task.error is not None]
     return [error for error in errors if error != {"error": "CancelledError", "message": ""}]
 
 
 def _is_newest(known: LastRun, state: StateSnapshot) -> bool:
-    """Whether no run came after the known one, as far as the checkpoint shows."""
+    """Returns whether no run came after the known one, as far as the checkpoint shows."""
     if _metadata(state).get("run_id") == known.run_id:
         return True
     try:
@@ -141,7 +143,7 @@ def _is_newest(known: LastRun, state: StateSnapshot) -> bool:
 
 
 def _run_id(state: StateSnapshot) -> str:
-    """The id of the run that made the checkpoint, or one derived from the checkpoint, the same each time."""
+    """Returns the id of the run that made the checkpoint, or one that is derived from the checkpoint's id."""
     run_id = _metadata(state).get("run_id")
     return str(run_id) if run_id else written_as(_checkpoint_id(state))
 

@@ -1,10 +1,10 @@
-"""The metadata of threads of a checkpointer: which agent owns one, and what its users are kept apart by. What follows
-from them is `access`'s.
+"""`Owners`: the metadata that say which agent owns a thread of a checkpointer, and which users may use it. `access`
+decides what follows from them.
 
 They are known from the runs of this process, and from the metadata of the thread's checkpoints, where each run leaves
-them. The newest may be without them (`update_state` and runs of others drop them), so the first one is read too, and
-the newest ones that a run began with. Of a key that several have, the oldest counts: owners never change. So what is
-known is kept, also when the thread is deleted; the whole history is never read.
+them. The newest checkpoint may lack them (`update_state` and runs of other programs drop them), so the first one is
+read too, and the newest ones with which runs began. If several have the same key, the oldest counts, because owners
+never change. Therefore known metadata are kept, even if the thread is deleted. The whole history is never read.
 """
 
 from __future__ import annotations
@@ -19,30 +19,32 @@ from ..store.active_run import ThreadKey
 
 _MOST = 10_000
 _INPUTS = 16
-"""Checkpoints that a run began with that are looked through, the newest first."""
+"""Checkpoints with which runs began that are read, at most, the newest first."""
 _BEGIN = {"source": "input"}
 
 
 class Owners:
-    """The metadata of threads as far as this process knows them; by checkpointer and thread id."""
+    """The metadata of threads that this process knows, by checkpointer and thread id."""
 
     def __init__(self) -> None:
         self._known: Recent[ThreadKey, Metadata] = Recent(_MOST)
         self._read: Recent[ThreadKey, str] = Recent(_MOST)
-        """Threads whose checkpoints were read, and the newest one then: there are no other metadata in them."""
+        """Threads whose checkpoints were read, and the newest one at that time: up to there, nothing else is to be
+        found."""
 
     def known(self, key: ThreadKey) -> Metadata | None:
-        """The thread's metadata, if this process knows some already."""
+        """Returns the thread's metadata, if this process knows any."""
         return self._known.get(key)
 
     def note(self, key: ThreadKey, metadata: Metadata) -> dict[str, Any]:
-        """Gives a thread those of these metadata that it does not have; its metadata of these keys."""
+        """Adds these metadata to those of a thread, whose own take precedence. Returns the thread's metadata of these
+        keys."""
         self._known[key] = known = {**metadata, **self._known.get(key, {})}
         return {name: known[name] for name in metadata}
 
     async def find(self, key: ThreadKey, saver: BaseCheckpointSaver[Any], access: Access) -> Metadata | None:
-        """The metadata of a thread that is to be used, as far as `access` depends on them; None if there is no such
-        thread. Raises what the checkpointer raises."""
+        """Returns the metadata of a thread, as far as `access` depends on them; None if there is no such thread. Raises
+        what the checkpointer raises."""
         known = self._known.get(key)
         if known is not None and access.keys <= known.keys():
             return known
@@ -62,12 +64,12 @@ class Owners:
 
 
 async def later_metadata(saver: BaseCheckpointSaver[Any], thread: Any, newest: CheckpointTuple) -> dict[str, Any]:
-    """The metadata of a thread that are not in its first checkpoint. `newest`: its newest one."""
+    """Returns the metadata of a thread that its first checkpoint may lack. `newest`: its newest checkpoint."""
     return {**scalars(newest.metadata), **await _metadata(saver, thread, _BEGIN, _INPUTS)}
 
 
 async def _metadata(saver: BaseCheckpointSaver[Any], thread: Any, which: Any, limit: int) -> dict[str, Any]:
-    """The metadata of the newest checkpoints of these; of a key that several have, the oldest's."""
+    """Returns the metadata of the newest checkpoints that match. If several have the same key, the oldest counts."""
     found: dict[str, Any] = {}
     async for each in saver.alist(thread, filter=which, limit=limit):
         found.update(scalars(each.metadata))
@@ -75,5 +77,5 @@ async def _metadata(saver: BaseCheckpointSaver[Any], thread: Any, which: Any, li
 
 
 def scalars(metadata: Metadata) -> dict[str, Any]:
-    """The metadata that a run can leave in a checkpoint."""
+    """Returns the metadata that a run can leave in a checkpoint."""
     return {name: value for name, value in metadata.items() if isinstance(value, str | int | float)}

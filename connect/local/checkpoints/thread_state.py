@@ -1,5 +1,5 @@
-"""The state of a thread of this process, read from its checkpointer: `read`, for an input; `newest` and `outcome_at`.
-Never what an input asks for (`inputs.plan`), and nothing is written."""
+"""Reads the state of a thread of this process from its checkpointer: `read`, for an input; `newest` and `outcome_at`.
+`inputs.plan` decides what an input asks for. Nothing is written here."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from .history import state_at, values_of
 from .outcome import ended, needs_stops, pending
 
 _INPUT = "__start__"
-"""The channel in which a graph's input is until it has been taken."""
+"""The channel that has a graph's input until the graph takes it."""
 
 
 _own_tools: WeakKeyDictionary[Graph, frozenset[str]] = WeakKeyDictionary()
-"""By graph: its tools do not change."""
+"""The tools of each graph, which do not change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class CheckpointRead(ThreadRead):
 
 
 async def read(graph: Graph, config: Any, last: LastRun | None, messages_key: str) -> CheckpointRead:
-    """The thread's state; `last`: how its last run ended, as the run store knows it. Raises what the checkpointer
+    """Reads the thread's state. `last`: how its last run ended, as the run store knows it. Raises what the checkpointer
     raises."""
     if not has_checkpointer(graph):
         return CheckpointRead(ThreadState())
@@ -65,8 +65,8 @@ async def read(graph: Graph, config: Any, last: LastRun | None, messages_key: st
 
 
 async def newest(graph: Graph, config: Any) -> StateSnapshot:
-    """A thread's newest state, with those of the subgraphs that have begun and not ended, and without the interrupts
-    that were answered in these."""
+    """Returns a thread's newest state, with those of the subgraphs that have begun and not ended, and without the
+    interrupts that have been answered in these."""
     state = await state_at(graph, config)
     if not any(task.state for task in state.tasks):
         return state
@@ -74,11 +74,11 @@ async def newest(graph: Graph, config: Any) -> StateSnapshot:
 
 
 def _without_answered(graph: Graph, state: StateSnapshot) -> StateSnapshot:
-    """The state without the interrupts of tasks that run a subgraph which has continued after them.
+    """Returns the state without the interrupts of tasks whose subgraph has continued after them.
 
-    A task keeps the interrupt that its subgraph raised until the task is done, although the subgraph may have been
-    answered, and have stopped later, at a breakpoint. This is only certain of nodes that are a graph: other nodes may
-    ask themselves, and may run several graphs, of which the state has one.
+    A task keeps the interrupt that its subgraph raised until the task is done, although the interrupt may have been
+    answered, and the subgraph may have stopped later, at a breakpoint. This is certain only if the node is a graph:
+    other nodes may raise interrupts themselves, and may run several graphs, of which the state has only one.
     """
     tasks = tuple(_without_answered_in(graph, task) for task in state.tasks)
     return state._replace(tasks=tasks, interrupts=tuple(each for task in tasks for each in task.interrupts))
@@ -95,13 +95,13 @@ def _without_answered_in(graph: Graph, task: PregelTask) -> PregelTask:
 
 
 async def outcome_at(graph: Graph, state: StateSnapshot, last: LastRun | None) -> RunOutcome:
-    """How the run ended that made this state, as `outcome.ended`."""
+    """Returns how the run that made this state ended; see `outcome.ended`."""
     stops = needs_stops(state, last) and await _stops(graph, graph, state)
     return ended(state, last, stops=stops)
 
 
 async def _stops(root: Graph, graph: Graph, state: StateSnapshot) -> bool:
-    """Whether the graph, or one inside it, was compiled to stop where the state is."""
+    """Returns whether the graph, or one inside it, was compiled to stop where the state is."""
     before, after = graph.interrupt_before_nodes, graph.interrupt_after_nodes
     if before == "*" or not set(before).isdisjoint(state.next):
         return True
@@ -120,7 +120,7 @@ async def _stops(root: Graph, graph: Graph, state: StateSnapshot) -> bool:
 
 
 def own_tools(graph: Graph) -> frozenset[str]:
-    """The names of the tools that a graph and its subgraphs run themselves, in LangGraph's own nodes for it."""
+    """Returns the names of the tools that a graph and its subgraphs run themselves, in LangGraph's `ToolNode`."""
     if graph not in _own_tools:
         _own_tools[graph] = _tools_of(graph)
     return _own_tools[graph]
@@ -133,7 +133,8 @@ def _tools_of(graph: Graph) -> frozenset[str]:
 
 
 async def _asked(graph: Graph, state: StateSnapshot, messages_key: str) -> list[Any]:
-    """The messages that an unfinished function was called with: its checkpoint has no conversation before its end."""
+    """Returns the messages with which an unfinished function was called: until it ends, its checkpoint has no
+    conversation."""
     if isinstance(graph, CompiledStateGraph) or not state.next:
         return []
     kept = await graph.checkpointer.aget_tuple(state.config)  # type: ignore[union-attr]

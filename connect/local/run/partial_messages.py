@@ -56,8 +56,9 @@ async def save_partial_messages(
         await graph.aupdate_state(at, None, as_node=END)
         state = await graph.aget_state(at)
     stored = state.values.get(messages_key) or ()
-    emitted = translator.not_stored(stored).items()
-    texts = {node: _messages(messages) for node, messages in emitted if node in unfinished}
+    texts = {
+        node: _messages(messages) for node, messages in translator.not_stored(stored).items() if node in unfinished
+    }
     if texts and input_channels_of(graph, messages_key).is_plain:  # one node must write the whole conversation
         texts = {next(iter(texts)): [*stored, *chain.from_iterable(texts.values())]}
     if texts:
