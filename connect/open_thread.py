@@ -1,11 +1,11 @@
-"""One thread of a backend, opened by its id: `OpenThread`. Nothing else runs, reads, watches, stops, changes or deletes
-a thread, whether a route, an editor or a caller of the public functions wants it. A test reads the imports and the
-calls.
+"""One thread of a backend, opened by its id: `OpenThread`. Only this class runs, reads, watches, stops, changes or
+deletes a thread, whether for a route, an editor or a caller of the public functions. A test checks that by the imports
+and the calls.
 
-What the backend's agent and user may not use (see `access`) does not exist for an open thread: it is empty to connect
-to, None to read, and refused to all that changes it.
+A thread that the backend's agent and user may not use (see `access`) does not exist for them: `connect` emits nothing,
+`state` returns None, and changes are refused.
 
-Where what goes wrong is an event, it is `RUN_ERROR`, after what is open is closed.
+An error that is emitted as an event is a `RUN_ERROR`, after everything open has been closed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .tracing import Span, begun, traced
 
 
 class OpenThread:
-    """A thread of a backend, which has the user and the agent that use it. Raises `InvalidThreadIdError`."""
+    """A thread of a backend, for the backend's user and agent. Raises `InvalidThreadIdError`."""
 
     def __init__(self, backend: Backend, thread_id: str) -> None:
         self.backend = backend
@@ -46,8 +46,8 @@ class OpenThread:
         past_errors: PastErrors = "error",
         queue: int | None = None,
     ) -> Batches:
-        """See `Backend.submit`; the input is one for this thread. Later errors are emitted as `RUN_ERROR`. Raises
-        `InvalidRunIdError`."""
+        """See `Backend.submit`. Later errors are emitted as `RUN_ERROR`. Raises `InvalidRunIdError`, and `ValueError`
+        for an input for another thread."""
         if run_input.thread_id != self.id:
             raise ValueError("input: expected one for this thread")
         checked_run_id(run_input.run_id, in_url=False)  # a platform makes ids of its own
@@ -66,8 +66,9 @@ class OpenThread:
         after: Offset | None = None,
         past_errors: PastErrors = "error",
     ) -> Batches:
-        """`api.connect` in batches; `after`: the client has all events before it. Later errors are emitted as
-        `RUN_ERROR`. Raises `InvalidRunIdError`, and `UnreadableError` for what the checkpointer raises."""
+        """Returns the batches of `api.connect`. `after`: the client has all events up to this position. Later errors
+        are emitted as `RUN_ERROR`. Raises `InvalidRunIdError`, and `UnreadableError` for an error of the
+        checkpointer."""
         backend, run_id = self.backend, self._checked(run_id)
         reader = Reader(direct_options(options or Options()), view, after)
         span = Span("connect", backend.name, self.id, run_id)
@@ -84,7 +85,7 @@ class OpenThread:
         past_errors: PastErrors = "error",
         poll: float = POLL,
     ) -> Batches:
-        """`api.watch` in batches (`after` as for `connect`), and every error as `RUN_ERROR`."""
+        """Returns the batches of `api.watch` (`after` as for `connect`). Every error is emitted as `RUN_ERROR`."""
         backend, reader = self.backend, Reader(direct_options(options or Options()), view, after)
         batches = backend.watch(self.id, reader, options, past_errors=past_errors, poll=poll)
         span, label = Span("watch", backend.name, self.id), log_context(backend.name, self.id)
@@ -99,7 +100,7 @@ class OpenThread:
         return await self.backend.thread(self.id, options)
 
     async def info(self) -> ThreadInfo:
-        """The thread as a list shows it; raises `ThreadNotFoundError`."""
+        """Returns the thread as a list shows it. Raises `ThreadNotFoundError`."""
         return await known(self.backend.threads, self.id)
 
     async def change(self, metadata: Mapping[str, Any]) -> ThreadInfo:
@@ -128,7 +129,7 @@ def watch_assistant(
     past_errors: PastErrors = "error",
     poll: float = POLL,
 ) -> Batches:
-    """As `OpenThread.watch`, of every run of an assistant. Raises `TypeError` for a graph of this process."""
+    """Does the same as `OpenThread.watch`, for every run of an assistant. Raises `TypeError` for a local graph."""
     reader, label = Reader(direct_options(options or Options()), view, after), log_context(assistant_id, None)
     batches = backend.watch_assistant(assistant_id, reader, options, past_errors=past_errors, poll=poll)
     return _guarded(traced(batches, Span("watch", assistant_id)), options, label, _not_failed(reader))
@@ -136,7 +137,7 @@ def watch_assistant(
 
 @relaying
 async def _guarded(batches: Batches, options: Options | None, label: str, may_end: Callable[[], bool]) -> Relayed:
-    """The batches; then `RUN_ERROR` for what they raise, where a terminal event may follow."""
+    """Yields the batches, and `RUN_ERROR` if they raise and a terminal event may follow (`may_end`)."""
     try:
         yield batches
     except AguiError as error:
@@ -146,13 +147,13 @@ async def _guarded(batches: Batches, options: Options | None, label: str, may_en
 
 
 def _in_a_run(reader: Reader) -> Callable[[], bool]:
-    """Whether no terminal event was emitted."""
+    """Returns a function that says whether the reader has got no terminal event yet."""
     return lambda: reader.view.terminal is None
 
 
 def _not_failed(reader: Reader) -> Callable[[], bool]:
-    """Whether no `RUN_ERROR` was emitted, after which clients take no event: readers that watch get one after
-    `RUN_FINISHED` too."""
+    """Returns a function that says whether the reader has got no `RUN_ERROR`, after which clients take no events. A
+    reader that watches may get one after `RUN_FINISHED`."""
     return lambda: (reader.view.terminal or {}).get("type") != "RUN_ERROR"
 
 
@@ -160,7 +161,7 @@ def _not_failed(reader: Reader) -> Callable[[], bool]:
 async def with_errors(
     begin: Callable[[], Awaitable[Batches]], options: Options | None, label: Callable[[], str]
 ) -> Relayed:
-    """The batches that `begin` gives; `RUN_ERROR` if it raises, when they are read."""
+    """Yields the batches that `begin` returns, or `RUN_ERROR` if it raises."""
     try:
         batches = await begin()
     except AguiError as error:
@@ -170,6 +171,6 @@ async def with_errors(
 
 
 def _error_batch(error: Exception, options: Options | None, label: str) -> Batch:
-    """The `RUN_ERROR` of an error, which is logged."""
+    """Logs an error, and returns its `RUN_ERROR`."""
     log_failure(error, label)
     return to_batch([failed(error, options or Options())])

@@ -10,7 +10,7 @@ _Value = TypeVar("_Value")
 
 
 class Recent(OrderedDict[_Key, _Value]):
-    """The entries that were written last, at most `most` of them; reading changes nothing."""
+    """Keeps the entries that were written last, at most `most` of them. Reading an entry does not renew it."""
 
     def __init__(self, most: int) -> None:
         super().__init__()

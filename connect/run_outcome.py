@@ -1,4 +1,4 @@
-"""How the last run of a thread ended, and what the thread has after it: `RunOutcome`. No I/O."""
+"""How the last run of a thread ended, and the values of the thread after it: `RunOutcome`. No I/O."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _EXCEPTION = re.compile(r"(\w+)\((.*)\)", re.DOTALL)
 
 
 PastErrors = Literal["error", "custom"]
-"""How a run is emitted that failed or was cancelled before the reader came: as it ended (`error`), or as a run that
-finished, with the failure in the custom event `past_error` (`custom`): for pages that raise every `RUN_ERROR`, this one
-on each load."""
+"""How a run that failed or was cancelled before the reader came is emitted: as it ended (`error`), or as a run that
+finished, with the failure in the custom event `past_error` (`custom`). The latter is for pages that raise every
+`RUN_ERROR`, and so would raise this one on each load."""
 
 PAST_ERROR = "past_error"
 
 CancelResult = Literal["stopped", "stopping"]
-"""Whether a run has stopped, or its graph has not yet."""
+"""Whether the graph of a run has stopped, or is still stopping."""
 
 
 UNFINISHED = Failed(
@@ -31,16 +31,16 @@ UNFINISHED = Failed(
         "message": "The thread's last run did not come to its end, or continues in another process.",
     }
 )
-"""The end of a run of which only that is known."""
+"""The ending of a run of which nothing else is known."""
 
 
 class Subgraph(NamedTuple):
-    """A subgraph that waits for an answer: its values are not in its thread's yet."""
+    """A subgraph that waits for an answer. The values of the thread do not contain its values yet."""
 
     ns: tuple[str, ...]
     values: Any
     interrupts: tuple[Any, ...]
-    """What waits there; nothing at a static breakpoint."""
+    """The interrupts that it waits at; empty at a static breakpoint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +53,18 @@ class RunOutcome:
     stopped: bool = False
     """Whether it stopped at a static breakpoint."""
     is_undone: bool = False
-    """Whether it was rolled back: the values are those of the thread before it."""
+    """Whether it was rolled back, so that the values are those of the thread before the run."""
     checkpoint_id: str | None = None
-    """The checkpoint of the values, where only that identifies the run."""
+    """The checkpoint of the values, if only this identifies the run."""
     is_input: bool = False
-    """Whether that is the checkpoint of a run's input: no node of the run has finished yet."""
+    """Whether that is the checkpoint of a run's input, after which no node has finished yet."""
     waiting: Sequence[Subgraph] = ()
     """The subgraphs that wait for an answer, outer ones first."""
     waiting_messages: Sequence[dict[str, Any]] = ()
-    """What the run said and no checkpoint has, if it waits for an answer, as a client's messages. The run store of
-    local graphs knows it; a platform does not."""
+    """The messages of a run that waits for an answer that are in no checkpoint yet, as a client has them. Only the run
+    store of local graphs knows them."""
     number: int = 0
-    """Its number among the runs of its thread, as in `Offset.run`; 0 if that is not known."""
+    """Its number among the runs of its thread, as in `Offset.run`; 0 if it is not known."""
 
     @property
     def status(self) -> ThreadStatus:
@@ -75,25 +75,26 @@ class RunOutcome:
 
 
 def written_as(checkpoint_id: str) -> str:
-    """The run id for a checkpoint that no known run wrote."""
+    """Returns the run id for a checkpoint that was not written by a known run."""
     return f"checkpoint-{checkpoint_id}"
 
 
 def was_written(metadata: Mapping[str, Any] | None) -> bool:
-    """Whether a checkpoint with this metadata was written by `update_state`, not by a run."""
+    """Returns whether a checkpoint with these metadata was written by `update_state`, not by a run."""
     return (metadata or {}).get("source") in ("update", "fork")
 
 
 def stored_error(error: Any) -> Any:
-    """A task's error as checkpoints keep it, which is what `repr` gives, taken apart; anything else as it is."""
+    """Returns the class name and the message of a task's error, which a checkpoint keeps as the `repr` of the
+    exception. Returns any other value unchanged."""
     if not isinstance(error, str):
         return error
     match = _EXCEPTION.fullmatch(error)
     if match is None:
         return error
-    name, given = match.groups()
+    name, arguments = match.groups()
     try:
-        message = ast.literal_eval(given) if given else ""
+        message = ast.literal_eval(arguments) if arguments else ""
     except (ValueError, SyntaxError, MemoryError, RecursionError):
-        message = given
+        message = arguments
     return {"error": name, "message": str(message)}

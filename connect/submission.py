@@ -1,14 +1,14 @@
-"""How a client's input becomes a run, in this process or on a platform: `submit`.
+"""Turns a client's input into a run, in this process or on a platform: `submit`.
 
 An input first waits for its turn on its thread, in `local.submit` or `platform.submit`, which then call `submit` with
-the thread as a `Port`. `inputs.plan` says which run the input asks for, and `submit` does what the plan says. A port
+the thread as a `Port`. `inputs.plan` decides which run the input asks for, and `submit` carries out the plan. A port
 knows nothing of plans: it reads the thread, and starts the run that it is told to start.
 
-| plan | what the client gets |
+| plan | the client gets |
 |---|---|
 | `Begin`, `Fork`, `Again` | the run that is started |
-| `Resume`, `GoOn` | the same, and then the run of what the input has besides its answers |
-| `Drop` | the run of what the input has besides its answers; without any, as for `Nothing` |
+| `Resume`, `GoOn` | the same, and then a run of the rest of the input, if it has more than answers |
+| `Drop` | a run of the rest of the input; without a rest, the same as for `Nothing` |
 | `Wait` | a run that names the pending interrupts |
 | `Nothing` | a run that changes nothing |
 
@@ -41,14 +41,14 @@ from .thread_info import Checkpoint
 
 @dataclass(frozen=True, slots=True)
 class ThreadRead:
-    """A thread as a port read it."""
+    """A thread, as a port has read it."""
 
     state: ThreadState
-    """What the plan of an input depends on."""
+    """The state that the plan of an input depends on."""
     outcome: RunOutcome | None = None
     """How its last run ended; None for a thread without one."""
     attach: Callable[[], Batches] | None = None
-    """The events of the run that is active on it, for the input's client; None if no run is active."""
+    """Returns the events of its active run, for the input's client; None if no run is active."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,11 +56,12 @@ class NewRun:
     """A run for a port to start on the thread that it has read."""
 
     request: RunRequest
-    """The input that it is the run of."""
+    """The input that the run is for."""
     input: GraphInput
     """The values that it writes to channels, and its context."""
     is_turn: bool
-    """Whether the values are the graph's input. If not, the run goes on at a checkpoint, and they update its state."""
+    """Whether the values are the graph's input. If not, the run continues at a checkpoint, and they update its
+    state."""
     state: ThreadState
     """The thread at the checkpoint where it starts."""
     checkpoint: Checkpoint | None = None
@@ -68,17 +69,17 @@ class NewRun:
     answers: Mapping[str, Any] | None = None
     """The answers that it resumes with, by interrupt id."""
     rest: RunRequest | None = None
-    """What is submitted when the run has ended well: the input without its answers. The client's view is then the one
-    that this run leaves."""
+    """The input without its answers, which is submitted after this run has succeeded, with the view that the client
+    has then; None without a rest."""
 
     @property
     def continues(self) -> bool:
-        """Whether it goes on where the thread's last run stopped."""
+        """Whether it continues where the thread's last run stopped."""
         return not self.is_turn and self.checkpoint is None
 
     @property
     def options(self) -> Options:
-        """Its options. Messages that wait for its end stay with the client."""
+        """Its options. If it has a rest, they keep the waiting messages in the client."""
         options = self.request.options
         return options if self.rest is None else replace(options, history="keep")
 
@@ -91,26 +92,27 @@ class Port(Protocol):
     channels: InputChannels
     """The channels in which the graph takes its input."""
     no_edits: NoEdits
-    """What earlier inputs were found not to edit."""
+    """Messages that differ from the thread's and were found not to be edits."""
     unused: set[str]
-    """What clients have sent and the graph has no field for."""
+    """The kinds of input that clients have sent and for which the graph has no field."""
 
     async def read(self) -> ThreadRead:
-        """The thread as it is now."""
+        """Returns the thread as it is now."""
 
     def history(self) -> AsyncGenerator[Checkpoint, None]:
-        """The thread's checkpoints, the newest first."""
+        """Yields the thread's checkpoints, the newest first."""
 
     async def drop(self) -> None:
-        """Saves what the thread's last run has written, and gives up what that run left undone."""
+        """Saves the pending writes of the thread's last run, and gives up its unfinished work."""
 
     async def start(self, run: NewRun) -> Batches:
-        """Starts a run on the thread as it was last read; the events for the input's client. Raises `RunConflictError`
-        if another run has started since, and `ThreadNotFoundError` if the thread has become someone else's."""
+        """Starts a run on the thread as it was last read, and returns the events for the input's client. Raises
+        `RunConflictError` if another run has started since, and `ThreadNotFoundError` if the thread now belongs to
+        someone else."""
 
 
 async def submit(request: RunRequest, port: Port) -> Batches:
-    """Plans an input for its thread, and does what the plan says; the events for its client.
+    """Plans an input for its thread, carries out the plan, and returns the events for its client.
 
     Raises `InvalidInputError` for an input that cannot be run, and what the port raises. After `RunConflictError` the
     input may be submitted again: its plan was made for a thread that has changed.
@@ -137,7 +139,8 @@ async def submit(request: RunRequest, port: Port) -> Batches:
 
 
 def _takes_messages(channels: InputChannels, state: ThreadState) -> bool:
-    """Whether the graph takes messages; if its channels are not known, whether the thread has some."""
+    """Returns whether the graph takes messages. If its channels are not known, returns whether the thread has
+    messages."""
     return channels.messages_key is not None and (channels.names is not None or bool(state.messages))
 
 
@@ -154,7 +157,7 @@ async def _new_run(
     thread: ThreadRead,
     port: Port,
 ) -> NewRun:
-    """The run of a plan. `point`: the earlier checkpoint where it starts; None is the newest."""
+    """Makes the run of a plan. `point`: the earlier checkpoint where it starts; None is the newest."""
     state = thread.state if point is None else point.thread
     if thread.attach is not None and point is None:
         state = replace(state, messages=())  # a call that waits now may be answered when the queued run starts
