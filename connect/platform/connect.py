@@ -1,9 +1,9 @@
-"""What one reader gets of a platform's thread: its present state, and the runs on it. The events of a run are
-`attach`'s, those of a thread on which nothing runs are `idle`'s; here is what to emit, and in which order.
+"""Decides what one reader gets of a platform's thread, and in which order: its present state, and the runs on it.
+`attach` makes the events of a run, and `idle` those of a thread on which nothing runs.
 
-After a run has ended, the look at its thread that shows how it ended shows the next one too: a run that was queued, or
-that took its place, is emitted as well. Runs that came and went between two looks are emitted as runs that have ended,
-before those that came after them; a written state, when nothing runs any more.
+After a run has ended, the same look at its thread shows how it ended and which run comes next: one that was queued, or
+that took its place, is emitted too. Runs that began and ended between two looks are emitted as runs that have ended,
+before later ones. A state that was written without a run is emitted when nothing runs any more.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def is_running(run: Answered) -> bool:
 
 
 def is_due(run: Answered) -> bool:
-    """Whether an active run has begun, or begins as soon as it can: not one that waits for its time (`after_seconds`),
-    whose creation time is that time, later than its last update."""
+    """Returns whether an active run has begun, or begins as soon as it can. A run that waits for its time
+    (`after_seconds`) does not: its creation time is that time, later than its last update."""
     created, updated = run.get("created_at"), run.get("updated_at")
     return is_running(run) or not (created and updated) or _time(created) <= _time(updated)
 
@@ -50,15 +50,15 @@ def _time(text: Any) -> datetime:
 
 
 def _run_of_writer(thread: Answered) -> Answered:
-    """A run in place of the missing one of a thread that was only written or copied: it names the thread's graph."""
+    """Returns a run that names the thread's graph, for a thread that was only written or copied and has no run."""
     return {"assistant_id": (thread.get("metadata") or {}).get("graph_id")}
 
 
 class ThreadFollower:
-    """What one reader has of a platform's thread, and gets next.
+    """Keeps track of what one reader has of a platform's thread, and makes its next events.
 
-    `options`: None is what each run's assistant shows. `since`: of the runs that ended before the first look, those
-    made later than this are emitted; None: the last alone.
+    `options`: None shows, of each run, the channels of its assistant's output schema. `since`: of the runs that ended
+    before the first look, those created later than this are emitted; None emits only the last one.
     """
 
     def __init__(
@@ -88,11 +88,11 @@ class ThreadFollower:
     async def batches(
         self, run_id: str | None = None, *, joins: Callable[[Answered], bool] = _is_active, follow: bool = True
     ) -> Relayed:
-        """What the thread has, and the runs that are running or queued on it, to their end.
+        """Yields the thread's state, and the runs that are running or queued on it, to their end.
 
-        `run_id`: this run alone, by the platform's id or its client's. `joins`: which active runs are attached to.
-        `follow`: whether runs that come after the first are emitted too. Nothing for a thread that the platform does
-        not know, or on which nothing was ever written, or of which all was emitted.
+        `run_id`: only this run, by the platform's id or its client's. `joins`: returns whether to attach to an active
+        run. `follow`: whether runs that come after the first are emitted too. Yields nothing for a thread that the
+        platform does not know, that was never written, or that has nothing new.
         """
         self.attached_run = None
         only = None if run_id is None else await self.thread.run_id_of(run_id)
@@ -125,8 +125,8 @@ class ThreadFollower:
             runs = await self.thread.runs() if look is None else look.runs
 
     async def translator_of(self, run_id: str) -> tuple[Translator, Options]:
-        """A translator for a run that is emitted from its first event on, with its options; when it has ended the
-        caller says so by `mark_emitted`."""
+        """Returns a translator for a run that is emitted from its first event on, and the options of the run. The
+        caller calls `mark_emitted` when the run has ended."""
         self._has_looked = True
         run = await self.thread.run(run_id)
         options = await self._options_of(run)
@@ -164,7 +164,8 @@ class ThreadFollower:
         return Attachment(self.thread, run, self.reader, await self._options_of(run), earlier=earlier)
 
     def _see_first(self, runs: Runs, active: Answered | None, look: Look | None) -> None:
-        """The first look. Of the runs that were over before it, the reader gets the last alone."""
+        """Takes the first look. Of the runs that had ended before it, the reader gets only the last, or those since
+        `since`."""
         self._has_looked = True
         ended = [run for run in runs.recent if not _is_active(run)]
         skipped = ended if active is not None else ended[1:]
@@ -175,12 +176,12 @@ class ThreadFollower:
         self._emitted.extend(str(run["run_id"]) for run in skipped)
 
     def _missed(self, runs: Runs) -> list[Answered]:
-        """The runs that are over and were not emitted, the oldest first."""
+        """Returns the runs that have ended and were not emitted, the oldest first."""
         ended = [run for run in reversed(runs.recent) if not _is_active(run)]
         return [run for run in ended if not self.has_emitted(str(run["run_id"]))]
 
     async def _past(self, look: Look, run: Answered) -> list[Event]:
-        """A run that is over. Of one that was cancelled before it had begun, nothing, if it is not the last."""
+        """Returns the events of a run that has ended; none if it was cancelled before it began and is not the last."""
         outcome = await self.thread.outcome_of(str(run["run_id"]), run, look)
         self.mark_emitted(outcome.run_id)
         if is_of(look.state, outcome.run_id):
@@ -192,7 +193,7 @@ class ThreadFollower:
         return await self._idle(replace(outcome, run_id=client_run_id(run)), await self._options_of(run))
 
     async def _written(self, look: Look) -> list[Event]:
-        """What was written to the state by no run."""
+        """Returns the events of a state that was written without a run."""
         is_written = was_written(look.state.get("metadata"))
         if look.checkpoint_id in (None, self._checkpoint_id) or (look.recent and not is_written):
             return []

@@ -1,7 +1,6 @@
-"""What a platform answers about one thread: its runs, its state, the outcome of a run, and requests to stop one.
+"""The requests about one thread of a platform: its runs, its state, the outcome of a run, and stopping a run.
 
-No streams (`run_stream`), and nothing of what is emitted (`connect`, `attach`). What several answers mean together is
-in `outcome`.
+It has no streams (`run_stream`), and makes no events (`connect`, `attach`). `outcome` combines several answers.
 """
 
 from __future__ import annotations
@@ -49,9 +48,9 @@ class PlatformThread:
     """One thread of a platform. Its methods raise `PlatformError` for what the server refuses, and `ConnectionLost`
     when it can't be reached for as long as `policy` says.
 
-    `client`: of the SDK, never closed. `thread_id`: fit for a URL's path. `access`: a thread that may not be used does
-    not exist. Its metadata on the server are the authority; that of its runs which name its owner are as good, since
-    an owner never changes, and they need no request of their own.
+    `client`: from the SDK; never closed. `thread_id`: allowed in a URL's path. `access`: a thread that may not be used
+    does not exist. Its metadata on the server decide. Metadata of its runs that name its owner are as good, because an
+    owner never changes, and they save a request.
     """
 
     def __init__(
@@ -66,18 +65,18 @@ class PlatformThread:
         self.id = thread_id
         self.policy = policy
         self.is_hidden = False
-        """Whether it was found to exist for others alone."""
+        """Whether it exists, but may not be used."""
         self.saving_nodes: MutableMapping[str, frozenset[str]] = {} if saving_nodes is None else saving_nodes
         """By assistant: the nodes whose text is not held (`Translator.saving_nodes`)."""
         self._access = access or Access()
         self._is_known = False
-        """Whether it was found to exist, and may be used."""
+        """Whether it is known to exist, and may be used."""
         self._owner: str | None = None
         """The agent that it belongs to, once it is known."""
 
     async def exists(self, runs: Sequence[Answered] | None = None) -> bool:
-        """Whether there is such a thread, and it may be used; where every thread may be, its existence is not asked.
-        `runs`: its newest, if they are known."""
+        """Returns whether the thread exists and may be used. If every thread may be used, this makes no request, and
+        returns True. `runs`: its newest runs, if they are known."""
         if self._is_known or not self._access.keys:
             return True
         if runs is None and (runs := await self._listed(_FEW)) is None:
@@ -93,9 +92,9 @@ class PlatformThread:
         return self._is_known
 
     async def claim(self) -> dict[str, Any]:
-        """Makes the agent the owner of the thread, if it has none, before a run is started on it; the metadata that the
-        run is started with. A thread that does not exist is created first, so that of two who create it at once one has
-        it. Raises `ThreadNotFoundError` for the other."""
+        """Makes the agent the owner of the thread, if it has none, before a run is started on it. Returns the metadata
+        to start the run with. A thread that does not exist is created first, so that if two users create it at the same
+        time, one of them gets it. Raises `ThreadNotFoundError` for the other."""
         access, stamp, threads = self._access, self._access.stamp, self.client.threads
         if access.keys and not self._is_known:
             if access.creates is False and await self._own_metadata() is None:
@@ -118,8 +117,7 @@ class PlatformThread:
         return {key: value for key, value in stamp.items() if not isinstance(value, list)}  # Aegra takes none in a run
 
     async def runs(self, run_id: str | None = None) -> Runs | None:
-        """The thread's runs; with `run_id`, as if this were its only one. None if there is no such thread, or it may
-        not be used.
+        """Returns the thread's runs, or only the run `run_id`. None if the thread does not exist or may not be used.
 
         Raises `PlatformError` (404) if the thread has no run of this id.
         """
@@ -192,12 +190,12 @@ class PlatformThread:
                     yield checkpoint_of(state)
 
     async def drop(self) -> None:
-        """Ends what the thread's last run left undone."""
+        """Gives up the unfinished work of the thread's last run."""
         await self._retried(lambda: self.client.threads.update_state(self.id, None, as_node=END))
 
     async def start(self, assistant_id: str, **arguments: Any) -> Answered:
-        """Starts a run; `arguments`: of `runs.create`. It is requested once: when the connection is lost, it may have
-        been started. Raises `RunConflictError` where the server has another run that it may not start beside."""
+        """Starts a run; `arguments`: those of `runs.create`. The request is not repeated, because after a lost
+        connection the run may have been started. Raises `RunConflictError` if another run is in the way."""
         try:
             run: Answered = await sdk_call(self.client.runs.create(self.id, assistant_id, **arguments))
         except PlatformError as error:
@@ -213,10 +211,10 @@ class PlatformThread:
         return await self.outcome_of(run_id, run, look)
 
     async def outcome_of(self, run_id: str, run: Answered | None, look: Look | None) -> RunOutcome:
-        """How a run ended that is not active any more, by a look at its thread after its end.
+        """Returns how a run ended that is not active any more, by a look at its thread after its end.
 
-        `run`: one of the look's; None for a run that is gone. It was rolled back: its thread is as before it. Where the
-        thread is gone too (`look`: None), the run went with it, as a stateless run does.
+        `run`: one of the look's; None for a run that is gone because it was rolled back, so that its thread is as it
+        was before. If the thread is gone too (`look` is None), the run was deleted with it, as a stateless run is.
         """
         if run is None or look is None:
             state = look.state if look is not None else await self._found(self.state)
@@ -231,8 +229,8 @@ class PlatformThread:
         return run_outcome(run, state, thread, run_id=run_id)
 
     async def cancel(self, run_id: str | None, timeout: float = CANCEL_TIMEOUT) -> bool:  # noqa: ASYNC109
-        """Stops this run, or every run that is running or queued; whether each has stopped within `timeout` seconds.
-        One that has not (its node does not await) stops when its node returns, and that is logged.
+        """Stops this run, or every run that is running or queued. Returns whether all have stopped within `timeout`
+        seconds. A run that has not, because its node does not await, stops when the node returns, and is logged.
 
         `run_id`: the client's or the platform's. Raises `RunNotFoundError` if there is no such run, or the thread may
         not be used.
@@ -257,7 +255,7 @@ class PlatformThread:
         return has_stopped
 
     async def stop(self, run_id: str) -> None:
-        """Requests the end of a run, once, and waits for nothing: it may have ended, or the server be gone."""
+        """Requests the end of a run, once, without waiting for it. Errors are only logged."""
         try:
             await sdk_call(self._cancel(run_id, wait=False))
         except (PlatformError, ConnectionLost) as error:

@@ -1,18 +1,18 @@
-"""Following a thread of a platform: every run on it, from any client.
+"""Follows a thread of a platform: every run on it, from any client.
 
-Where the server streams whole threads (`GET /threads/{id}/stream`), that stream is kept open and has each run from its
-first event on, also of runs that keep nothing for later joins. Elsewhere (Aegra) the thread is looked at in intervals,
-and the active run is attached to.
+If the server streams whole threads (`GET /threads/{id}/stream`), that stream is kept open. It has each run from its
+first event on, even a run whose events are not kept for later joins. On other servers (Aegra), the thread is looked at
+in intervals, and its active run is attached to.
 
 Rules of the thread's stream (measured on `langgraph dev`):
 - `metadata` with a run's id and an attempt begins a run (or begins it again). `metadata` with the status `run_done`
-  ends it. What is between carries no id. Runs do not overlap.
-- It is opened before the thread is looked at. So it repeats what the look has found: such runs are skipped.
-- A run that starts at once may begin before the server reads the stream for this reader: its first events are missing
-  then, or all but its end.
-- `state_update` marks a write to the state, and may overtake a run's events. So it is taken as a hint to look when no
-  run is active; and so are events that belong to no run that began here.
-- A connection lost is a gap: the thread is looked at again, which attaches to a run that is still active.
+  ends it. The events in between have no id. Runs do not overlap.
+- The stream is opened before the thread is looked at, so it repeats runs that the look has shown. These are skipped.
+- A run that starts at the same time may begin before the server reads the stream for this reader. Then its first events
+  are missing, or all but its end.
+- `state_update` announces a write to the state, and may overtake the events of a run. So it is a hint to look at the
+  thread when no run is active. So are events that do not belong to a run that began here.
+- After a lost connection there is a gap: the thread is looked at again, which attaches to a run that is still active.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ _HINT_MOST = 0.5
 """Seconds after a hint at which the thread is looked at without such a pause."""
 _OVER_PAUSE = 0.05
 _OVER_TRIES = 40
-"""How often a run is requested that the stream has as done, until it is."""
+"""How often the status of a run is requested after the stream has called it done, until it has ended."""
 
 
 @relaying
 async def watch_thread(follower: ThreadFollower, poll: float = POLL) -> Relayed:
-    """What the thread has, then every run of it, until the reader leaves, or the server is gone for good.
+    """Yields the thread's state, and then every run on it, until the reader leaves or the server is gone for good.
 
-    `poll`: seconds between two looks, where the server does not stream threads. Raises `PlatformError` and
-    `ConnectionLost` between runs; within a run they end it in `RUN_ERROR`.
+    `poll`: seconds between two looks, if the server does not stream threads. Raises `PlatformError` and
+    `ConnectionLost` between runs; within a run they end it with `RUN_ERROR`.
     """
     notices = TimedIterator(thread_events(follower.thread))
     try:
@@ -83,7 +83,7 @@ class _Followed(NamedTuple):
 
 
 class _Following:
-    """A reader of a thread's stream: between runs, in one that is emitted, or in one that is skipped."""
+    """A reader of a thread's stream, which is between runs, in a run that is emitted, or in one that is skipped."""
 
     def __init__(self, follower: ThreadFollower, notices: TimedIterator[Received | Connected]) -> None:
         self._follower = follower
@@ -91,13 +91,13 @@ class _Following:
         self._run: _Followed | None = None
         """The run that is emitted."""
         self._skipped: str | None = None
-        """The run that is skipped, up to its end: it was emitted."""
+        """The run that is skipped up to its end, because it was emitted already."""
         self._look_until: float | None = None
-        """When the thread is to be looked at, if it is."""
+        """When the thread is looked at, at the latest; None without a hint."""
 
     @relaying
     async def batches(self) -> Relayed:
-        """What the thread has, and what comes."""
+        """Yields the thread's state, and then its runs."""
         try:
             yield self._look()
             while not self._follower.is_lost:
@@ -117,7 +117,7 @@ class _Following:
             yield to_batch(self._fail(self._run, error))
 
     async def _next(self) -> Received | Connected | TimedOut:
-        """What comes next; `TIMED_OUT` if the thread is to be looked at."""
+        """Returns the next notice, or `TIMED_OUT` if it is time to look at the thread."""
         if self._look_until is None or self._run is not None:
             return await self._notices.next()
         if self._skipped is None and asyncio.get_running_loop().time() > self._look_until:
@@ -126,13 +126,13 @@ class _Following:
 
     @relaying
     async def _look(self) -> Relayed:
-        """The thread as it is, and the run that is running; those that come after it are the stream's to emit."""
+        """Yields the thread as it is, and the run that is running. Later runs come from the stream."""
         self._look_until = None
         yield self._follower.batches(joins=is_running, follow=False)
         self._skipped = self._follower.attached_run
 
     async def _after_gap(self) -> list[Event]:
-        """After a gap: the end of a run that ended meanwhile."""
+        """Returns the end of a run that ended during a gap."""
         run, self._skipped = self._run, None
         if run is None or await self._is_active(run.id):
             return []
@@ -140,7 +140,7 @@ class _Following:
         return await self._end(run)
 
     def _hand_end(self) -> None:
-        """A run whose rest an attachment emitted is not emitted here any more. (One that is to begin again is.)"""
+        """Stops emitting a run here if an attachment has emitted the rest of it. (A run that begins again goes on.)"""
         if self._run is not None and self._run.translator.view is not self._follower.reader.view:
             self._run = None
 
