@@ -80,8 +80,8 @@ class _Workers:
             wait([process.sentinel for process in self._serves], timeout=_LOOK_EVERY)
             for process in self._dead_processes():
                 serves = self._serves.pop(process)
-                if not serves.is_set():  # another process would fail in the same way
-                    return process.exitcode or 1
+                if not serves.is_set() and not self._was_killed_beside_others(process):
+                    return process.exitcode or 1  # another process would fail in the same way
                 _log.error(
                     "The server process %s has ended (exit code %s). Another one is started.",
                     process.pid,
@@ -94,6 +94,10 @@ class _Workers:
     def _dead_processes(self) -> list[BaseProcess]:
         """Returns the processes that have ended although they were not stopped."""
         return [] if self._is_stopping else [process for process in self._serves if not process.is_alive()]
+
+    def _was_killed_beside_others(self, process: BaseProcess) -> bool:
+        """Whether a signal has ended the process while others serve. Then nothing says that another one would fail."""
+        return (process.exitcode or 0) < 0 and any(serves.is_set() for serves in self._serves.values())
 
     def _start(self, *, is_first: bool) -> BaseProcess:
         serves = self._context.Event()

@@ -49,6 +49,30 @@ def test_several_processes_serve_a_port_and_another_starts_when_one_dies(tmp_pat
     assert server.process.returncode == 0
 
 
+IMPORTS_WHILE_HELD = """
+import os
+from pathlib import Path
+
+while os.path.exists("hold"):
+    Path(str(os.getpid())).touch()
+"""
+
+
+def test_a_process_that_is_killed_before_it_serves_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(AGENT + IMPORTS_WHILE_HELD)
+    with serving("./agent.py:graph", "--sqlite", "threads.db", "--workers", "2", cwd=tmp_path) as server:
+        first = other_than(server, set(), "t")
+        second = other_than(server, {first}, "t")
+        (tmp_path / "hold").touch()
+        os.kill(first, signal.SIGKILL)
+        while not (importing := [int(path.name) for path in tmp_path.iterdir() if path.name.isdigit()]):
+            pass
+        os.kill(importing[0], signal.SIGKILL)
+        (tmp_path / "hold").unlink()
+        assert other_than(server, {first, second}, "t") not in importing
+    assert server.process.returncode == 0
+
+
 def test_what_cannot_be_served_is_said_once(tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text("graph = what is not + Python")
     ran = command("serve", "./agent.py:graph", "--port", "0", "--sqlite", "t.db", "--workers", "3", cwd=tmp_path)
