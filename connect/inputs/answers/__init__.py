@@ -1,1 +1,1 @@
-"""A client's answers to interrupts: which interrupt each is for, and whether it fits that interrupt's schema."""
+"""A client's answers to interrupts: which interrupt each one answers, and whether it fits the interrupt's schema."""

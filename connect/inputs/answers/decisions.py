@@ -1,17 +1,17 @@
-"""What an interrupt is resumed with: `resumed_with`, for an answer, and `cancelled`, for none.
+"""The value with which an interrupt is resumed: `resumed_with` for an answer, `cancelled` for a cancelled entry.
 
 Rules:
 
-1. An answer must fit the interrupt's schema, the one that it is emitted with: LangGraph's `response_schema`, its
-   value's own `responseSchema`, or that of an approval. LangGraph stores an answer before its node has seen it, and a
-   node that fails on it meets the same answer on every later try. So one that does not fit is refused, and the
-   interrupt stays pending.
-2. Of an approval `true` and `"approve"` approve every request, `false` and `"reject"` reject them, unless the schema
-   takes them as they are.
-3. A cancelled approval is rejected, or responded to where only that is allowed. Any other interrupt that is cancelled
-   is resumed with `CANCELLED`, which a node can distinguish from the answer null; or with None, if its schema allows
-   only None of the two. If it allows neither: LangGraph's own schema refuses to cancel; the value's is one of answers
-   alone, and `CANCELLED` is no answer.
+1. An answer must fit the schema with which the interrupt is emitted: LangGraph's `response_schema`, the
+   `responseSchema` in the interrupt's value, or the schema of an approval. LangGraph stores an answer before the node
+   gets it, and if the node fails, it gets the same answer on every later try. So an answer that does not fit is
+   refused, and the interrupt stays pending.
+2. For an approval, `true` and `"approve"` approve every request, and `false` and `"reject"` reject every request,
+   unless the schema accepts these values themselves.
+3. A cancelled approval is rejected, or responded to if only that is allowed. Any other cancelled interrupt is resumed
+   with `CANCELLED`, which a node can distinguish from the answer null; or with None, if the schema allows only None. If
+   it allows neither, the source of the schema decides: under LangGraph's own schema, cancelling is refused; a schema in
+   the interrupt's value describes answers only, so `CANCELLED` is used all the same.
 """
 
 from __future__ import annotations
@@ -26,13 +26,16 @@ from .schemas import misfit
 Schema = dict[str, Any]
 
 CANCELLED: Final[Mapping[str, str]] = {"status": "cancelled"}
-"""What a cancelled interrupt is resumed with: the `status` of the `resume` entry, in place of a payload."""
+"""The value with which a cancelled interrupt is resumed: the `status` of the `resume` entry, in place of a payload."""
 _LEFT: Final = "The user did not answer."
 _DECLINED: Final = ({"type": "reject", "message": _LEFT}, {"type": "respond", "message": _LEFT})
 
 
 def resumed_with(answer: Any, value: Any, response_schema: Any) -> Any:
-    """What an interrupt with this value is resumed with. Raises `InvalidInputError` for an answer that does not fit."""
+    """Returns the value with which an interrupt is resumed. Raises `InvalidInputError` if the answer does not fit.
+
+    - `value`, `response_schema`: those of the interrupt.
+    """
     value = to_json(value)
     schema = answer_schema(value, response_schema)
     wrong = misfit(answer, schema)
@@ -45,7 +48,7 @@ def resumed_with(answer: Any, value: Any, response_schema: Any) -> Any:
 
 
 def cancelled(value: Any, response_schema: Any) -> Any:
-    """What a cancelled interrupt is resumed with. Raises `InvalidInputError` if nothing fits."""
+    """Returns the value with which a cancelled interrupt is resumed. Raises `InvalidInputError` if nothing fits."""
     value = to_json(value)
     schema = answer_schema(value, response_schema)
     declined = _declined(value)
@@ -58,7 +61,7 @@ def cancelled(value: Any, response_schema: Any) -> Any:
 
 
 def _decisions(answer: Any, value: Any) -> list[Any]:
-    """The decisions that a short answer to an approval (rule 2) means; [] for any other answer."""
+    """Returns the decisions that a short answer to an approval stands for (rule 2); [] for any other answer."""
     if answer is True or answer == "approve":
         decision = {"type": "approve"}
     elif answer is False or answer == "reject":
@@ -72,7 +75,8 @@ def _decisions(answer: Any, value: Any) -> list[Any]:
 
 
 def _declined(value: Any) -> list[Any] | None:
-    """The answers to an approval that say that the user gave none; None if the value asks for no approval."""
+    """Returns the answers to an approval which say that the user did not answer; None if the value does not ask for an
+    approval."""
     if _asks_for_one(value):
         return list(_DECLINED)
     schemas: Sequence[Schema | None] | None = decision_schemas(value)
@@ -86,5 +90,5 @@ def _declined(value: Any) -> list[Any] | None:
 
 
 def _asks_for_one(value: Any) -> bool:
-    """Whether a value asks for the approval of one call."""
+    """Returns whether a value asks for the approval of one call."""
     return isinstance(value, Mapping) and value.get("type") == "tool_approval"

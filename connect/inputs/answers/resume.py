@@ -1,16 +1,17 @@
-"""A client's answers to what a thread waits for: `answers`. Which run they make, `plan` says.
+"""`answers` reads a client's answers to the interrupts that a thread waits for. `plan` decides which run follows.
 
 Rules:
 
-1. `resume` entries answer interrupts by id. One that names nothing that waits is passed over, with a line in the log:
-   it was answered already, in another tab perhaps. What no entry names stays pending.
-2. An answer that the interrupt can't be resumed with is refused: see `decisions`. So is all that comes with it.
-3. A cancelled entry answers with what `Intake.answer_cancelled` gives for the interrupt's value; without it, with
+1. `resume` entries answer interrupts by id. An entry for an interrupt that is not pending is skipped and logged:
+   perhaps it was answered in another tab. Interrupts that no entry names stay pending.
+2. An answer that does not fit its interrupt (`decisions`) is refused, together with the whole input.
+3. For a cancelled entry, the answer is what `Intake.answer_cancelled` returns for the interrupt's value, or else
    `decisions.cancelled`.
-4. A breakpoint takes no answer: resolved, the run continues; cancelled, what is left of it is dropped.
-5. Older CopilotKit clients answer in `forwardedProps.command.resume`, one interrupt at a time; which, where several
-   wait, `interruptEvent` says by their value, or the answer itself by being an object of their ids.
-   A text is read as JSON where it is any, as `ag-ui-langgraph` reads it. `resume` wins over it.
+4. A breakpoint takes no answer. If its entry is resolved, the run continues; if it is cancelled, the rest of the run is
+   dropped.
+5. Older CopilotKit clients answer in `forwardedProps.command.resume`, one interrupt at a time. If several wait,
+   `interruptEvent` identifies the interrupt by its value, or the answer is an object whose keys are interrupt ids. A
+   text is parsed as JSON if possible, as `ag-ui-langgraph` does. `resume` takes precedence.
 """
 
 from __future__ import annotations
@@ -31,29 +32,29 @@ from .decisions import cancelled, resumed_with
 _log = logging.getLogger(__name__)
 
 LONGEST = 480
-"""Characters of a run's id that one made from it keeps, so that it can be one too."""
+"""Characters of a run id that are kept in an id derived from it, so that the derived id is not too long."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What of a client's answers has a question."""
+    """The answers of a client to pending interrupts."""
 
     values: Mapping[str, Any] = field(default_factory=dict)
-    """By interrupt id, what each is resumed with."""
+    """By interrupt id, the value with which the interrupt is resumed."""
     continues: bool | None = None
-    """At a breakpoint: whether the run continues. None: no answer."""
+    """Whether the run continues at a breakpoint; None without an answer."""
 
     def __bool__(self) -> bool:
         return bool(self.values) or self.continues is not None
 
 
 def is_answering(given: RunAgentInput) -> bool:
-    """Whether an input means to answer something."""
+    """Returns whether an input has answers."""
     return bool(given.resume) or _command(given) is not None
 
 
 def without_answers(given: RunAgentInput) -> RunAgentInput:
-    """The same input without its answers, as one that follows: what else it brought, under an id of its own."""
+    """Returns the rest of an input, without its answers, as an input that follows it: with a run id of its own."""
     forwarded = given.forwarded_props
     if isinstance(forwarded, Mapping):
         forwarded = {name: value for name, value in forwarded.items() if name != "command"}
@@ -62,10 +63,10 @@ def without_answers(given: RunAgentInput) -> RunAgentInput:
 
 
 def answers(given: RunAgentInput, state: ThreadState, answer_cancelled: Callable[[Any], Any] | None) -> Answers:
-    """The answers in an input to what a thread waits for.
+    """Returns the answers in an input to the interrupts that a thread waits for.
 
-    Raises `InvalidInputError` where several interrupts wait and one answer does not say which it is for, and for an
-    answer that does not fit its interrupt.
+    Raises `InvalidInputError` if an answer does not fit its interrupt, or if several interrupts wait and an answer does
+    not say which one it is for.
     """
     if given.resume:
         return _entries(given, given.resume, state, answer_cancelled)
@@ -78,7 +79,7 @@ def answers(given: RunAgentInput, state: ThreadState, answer_cancelled: Callable
 
 
 def id_of(interrupt: Any) -> str:
-    """The id of an interrupt, an object or its JSON."""
+    """Returns the id of an interrupt, which is an object or its JSON."""
     return str(interrupt.get("id") if isinstance(interrupt, Mapping) else interrupt.id)
 
 
@@ -87,7 +88,7 @@ def _value_of(interrupt: Any) -> Any:
 
 
 def _schema_of(interrupt: Any) -> Any:
-    """LangGraph's schema of the answer; older versions have none."""
+    """Returns LangGraph's schema of the answer, which older versions do not have."""
     name = "response_schema"
     return interrupt.get(name) if isinstance(interrupt, Mapping) else getattr(interrupt, name, None)
 
@@ -103,7 +104,7 @@ def _cancelled(interrupt: Any, answer_cancelled: Callable[[Any], Any] | None) ->
 
 
 def log_ignored(given: RunAgentInput) -> None:
-    """Logs that an answer reaches no interrupt: it was answered already, perhaps by an answer that failed."""
+    """Logs that an answer is ignored, because its interrupt has been answered already, perhaps by one that failed."""
     _log.warning(
         "An answer is ignored: its interrupt is not pending (%s).", log_context(None, given.thread_id, given.run_id)
     )
@@ -136,7 +137,7 @@ def _entries(
 
 
 def _command(given: RunAgentInput) -> Mapping[str, Any] | None:
-    """What an older client puts in place of `resume`."""
+    """Returns the command that older clients send in place of `resume`."""
     forwarded = given.forwarded_props
     command = forwarded.get("command") if isinstance(forwarded, Mapping) else None
     return command if isinstance(command, Mapping) and command.get("resume") is not None else None

@@ -1,11 +1,11 @@
-"""Whether a value fits a JSON schema: `misfit`, which says where it does not. Pure.
+"""`misfit` checks whether a value fits a JSON schema, and says where it does not. Pure.
 
-It knows what schemas of answers are made of: types, constants, alternatives, the properties of objects and the items of
-arrays, and references within the schema. Any other keyword is passed over: a value is refused for what is known to be
-wrong with it, never for what is not understood.
+It knows the keywords that schemas of answers use: types, constants, alternatives, the properties of objects, the items
+of arrays, and references within the schema. Other keywords are ignored, so that a value is refused only if it is known
+to be wrong.
 
-Text that says a number or a truth value is taken as one: LangGraph reads an answer that way if the schema is of a
-Python type, and forms send text.
+Text that reads as a number or a truth value is accepted as one, because LangGraph reads answers that way if the schema
+is made from a Python type, and because forms send text.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Any, Final
 
 _DEEPEST: Final = 64
 _MOST: Final = 10_000
-"""Comparisons after which a value fits as far as is known: a client's list may be long, and a schema may have
-alternatives within alternatives. They are made in the event loop."""
+"""Comparisons after which a value is accepted. The check runs in the event loop, a client's list may be long, and a
+schema may have alternatives within alternatives."""
 _CONSTANTS: Final = 50
-"""Constants that cost as much time as one comparison with a schema."""
+"""The number of constants that take as much time as one comparison with a schema."""
 _MOST_NAMED: Final = 20
-"""How many constants a text names."""
+"""The number of constants that an error text names, at most."""
 _TRUTH: Final = frozenset({"true", "false", "t", "f", "yes", "no", "y", "n", "on", "off", "1", "0"})
 _NAMES: Final = {
     "object": "an object",
@@ -34,8 +34,8 @@ _NAMES: Final = {
 
 
 def misfit(value: Any, schema: Any, where: str = "answer") -> str | None:
-    """Why a value does not fit a schema, without the value: where it is, and what is expected there. None: it fits,
-    as far as is known. `where`: what the value is called."""
+    """Returns why a value does not fit a schema: the place in the value, and what is expected there, without the value
+    itself. Returns None if it fits, as far as is known. `where`: the name of the value in the text."""
     return _Check(schema).misfit(value, schema, where, 0)
 
 
@@ -93,7 +93,8 @@ class _Check:
         return None
 
     def _closest(self, value: Any, choices: list[Any], found: list[str], where: str) -> str:
-        """What is wrong with the alternative that was meant: the one whose `type` the value has."""
+        """Returns why the value does not fit the alternative that was meant, which is the one with the value's
+        `type`."""
         kinds = [self._kind(each) for each in choices]
         kind = value.get("type") if isinstance(value, Mapping) else None
         if isinstance(kind, str) and kinds.count(kind) == 1:
@@ -103,7 +104,7 @@ class _Check:
         return "; or ".join(dict.fromkeys(found))
 
     def _kind(self, schema: Any) -> Any:
-        """The constant that an alternative has for `type`."""
+        """Returns the constant that an alternative has for `type`."""
         if isinstance(schema, Mapping) and isinstance(schema.get("$ref"), str):
             schema = self._referred(schema["$ref"])
         properties = schema.get("properties") if isinstance(schema, Mapping) else None
@@ -161,13 +162,13 @@ def _of_type(value: Any, schema: Mapping[str, Any], where: str) -> str | None:
 
 
 def _named(names: list[Any], between: str) -> str:
-    """The first of some names or constants, for a text."""
+    """Returns a text with the first of these names or constants, and the number of the others."""
     more = [] if len(names) <= _MOST_NAMED else [f"{len(names) - _MOST_NAMED} more"]
     return between.join([*map(repr, names[:_MOST_NAMED]), *more])
 
 
 def _is_truth(value: Any) -> bool:
-    """Whether it is true or false: to Python these are numbers too."""
+    """Returns whether a value is true or false, which Python also counts as numbers."""
     return isinstance(value, bool)
 
 

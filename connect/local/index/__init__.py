@@ -1,5 +1,5 @@
-"""An index of the threads of a checkpointer, for lists: one row a thread and agent.
+"""An index of the threads of a checkpointer, for lists. It has one row for each thread and agent.
 
-`index.ThreadIndex` keeps the rows right, `reading` reads a thread for one, and tables keep them: in the checkpointer's
-own database (`sqlite_table`, `postgres_table`), else in this process (`memory_table`).
+`index.ThreadIndex` keeps the rows up to date, `reading` reads a thread for its row, and tables store the rows: in the
+checkpointer's own database (`sqlite_table`, `postgres_table`), or else in this process (`memory_table`).
 """

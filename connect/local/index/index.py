@@ -2,15 +2,16 @@
 
 Rules:
 
-1. A row records the newest checkpoint that the thread had when it was read, and how many writes that had. Each list
-   compares both with the checkpointer, unless the database says that nothing was written since. So runs of others (a
-   scheduler's `ainvoke`, another process) are noticed. Clocks play no part.
-2. Once lists are asked for in a process, each run that ends there has its thread read, so a list finds little to read.
-   Before a page is read, the other threads that have changed are, the newest first, at most `_READ` for one page. If
-   there are more, the page ends with the last one that was read, and has a next page. So the index of a database that
-   already has threads is made bit by bit.
+1. A row records the newest checkpoint that the thread had when it was read, and the number of its writes. Each list
+   compares both with the checkpointer, unless the database says that nothing has been written since. So runs of other
+   programs (a scheduler's `ainvoke`, another process) are noticed, and no clock is needed.
+2. Once lists are used in a process, the thread of each run that ends there is read, so that lists have little left to
+   read. Before a page is returned, other threads that have changed are read, the newest first, at most `_READ` for one
+   page. If there are more, the page ends with the last one that was read, and has a next page. So the index of a
+   database that already has threads is made bit by bit.
 3. A row is written only if nobody else has written it since the thread was read.
-4. A status changes without a checkpoint when a run begins, or ends before its first one: the run store knows of both.
+4. The status of a thread changes without a checkpoint when a run begins, or ends before its first checkpoint. The run
+   store knows of both.
 """
 
 from __future__ import annotations
@@ -34,15 +35,15 @@ from .sql_table import SqlTable
 from .table import Selection, ThreadTable
 
 _READ: Final = 64
-"""Threads that are read for one page at most."""
+"""Threads that are read for one page, at most."""
 _READ_FOR: Final = 2.0
-"""Seconds after which no more are read for one page."""
+"""Seconds after which no more threads are read for one page."""
 _QUICK: Final = 0.05
-"""Seconds. If a comparison of many threads takes longer, not every list makes one."""
+"""Seconds. If a comparison of more than `_MANY` threads takes longer, not every list makes one."""
 _MANY: Final = 5_000
-"""More threads than this count as many."""
+"""See `_QUICK`."""
 _RARER: Final = 20
-"""After such a comparison the next one waits for this many times as long as it took."""
+"""The pause after a comparison that took long, as a multiple of its duration."""
 _TRIES: Final = 3
 """How often a thread is read at most, if others write its row meanwhile."""
 _AGAIN: Final = 60.0
@@ -58,18 +59,18 @@ class ThreadIndex:
 
     def __init__(self) -> None:
         self.is_used = False
-        """Whether lists are asked for in this process."""
+        """Whether a list has been read in this process."""
         self._table: ThreadTable | None = None
         self._compared: Recent[Hashable, Hashable] = Recent(_MOST)
         """By reader and running threads: the table's token before a comparison that found no thread to read."""
         self._not_before = 0.0
         """When the next comparison may be made, by `time.monotonic`."""
         self._unreadable: Recent[tuple[str, str], float] = Recent(_MOST)
-        """By agent and thread: when it turned out that the thread can't be read, by `time.monotonic`."""
+        """By agent and thread: when the thread could not be read, by `time.monotonic`."""
 
     async def page(self, agent: IndexedAgent, wanted: Selection) -> list[tuple[str, IndexRow | None]]:
-        """Rows of an agent: each is the id of the checkpoint that it was selected by, and the row as it is now; None:
-        the thread was deleted, or is newer than `wanted.before` by now."""
+        """Returns rows of an agent: for each, the id of the checkpoint by which it was selected, and the row as it is
+        now. The row is None if the thread was deleted, or has become newer than `wanted.before`."""
         table = await self._ready(agent)
         rows: list[tuple[str, IndexRow | None]] = []
         for row, head in await table.page(agent.reader, wanted):
@@ -85,7 +86,7 @@ class ThreadIndex:
         return rows
 
     async def row(self, agent: IndexedAgent, thread_id: str) -> IndexRow | None:
-        """The row of one thread, as it is now; None if the thread does not exist."""
+        """Returns the row of one thread, as it is now; None if the thread does not exist."""
         table = await self._ready(agent)
         row, head = await table.row(agent.reader.agent, thread_id)
         if head is None:
@@ -103,10 +104,12 @@ class ThreadIndex:
         before: str | None,
         lock: AbstractAsyncContextManager[Any],
     ) -> str | None:
-        """Reads the threads that have changed, the newest first, at most as many as one page may read. `running`: the
-        ids of threads that have a run of this process. `before`: only threads older than this checkpoint. `lock`: held
-        while it reads, so that of several lists one reads and the others wait. Returns the id of the checkpoint down to
-        which the index is up to date; None: all of it is."""
+        """Reads the threads that have changed, the newest first, at most as many as one page may read. Returns the id
+        of the checkpoint down to which the index is up to date; None if all of it is.
+
+        - `running`: the ids of threads that have a run of this process.
+        - `before`: the id of a checkpoint; only threads with an older one are read.
+        - `lock`: held while it reads, so that only one of several lists reads, and the others wait."""
         self.is_used = True
         table, key = await self._ready(agent), (agent.reader, frozenset(running))
         async with lock:
@@ -126,8 +129,8 @@ class ThreadIndex:
     async def _changed(
         self, reader: Reader, table: ThreadTable, running: Collection[str], before: str | None
     ) -> tuple[Sequence[tuple[str, str]], str | None]:
-        """See `ThreadTable.changed`: one more than one page may read. A comparison that took long is not made again for
-        a while."""
+        """See `ThreadTable.changed`. Returns up to one thread more than one page may read. A comparison that took long
+        is not repeated for a while."""
         began = time.monotonic()
         found = await table.changed(reader, running, before, _READ + 1)
         took = time.monotonic() - began
@@ -136,7 +139,7 @@ class ThreadIndex:
         return found
 
     async def _read_first(self, agent: IndexedAgent, changed: Sequence[tuple[str, str]]) -> int:
-        """Reads the first of these threads, as many as one page may read, and at least one; how many."""
+        """Reads the first of these threads, as many as one page may read, but at least one. Returns their number."""
         until = time.monotonic() + _READ_FOR
         for count, (thread_id, _) in enumerate(changed[:_READ]):
             if count and time.monotonic() > until:
@@ -145,7 +148,7 @@ class ThreadIndex:
         return min(len(changed), _READ)
 
     async def read(self, agent: IndexedAgent, thread_id: str) -> IndexRow | None:
-        """Reads a thread, and writes its row; None if the thread does not exist."""
+        """Reads a thread, writes its row and returns it; None if the thread does not exist."""
         table = await self._ready(agent)
         row: IndexRow | None = None
         for _ in range(_TRIES):
@@ -169,7 +172,7 @@ class ThreadIndex:
         await (await self._ready(agent)).remove(thread_id)
 
     async def _try(self, agent: IndexedAgent, thread_id: str) -> None:
-        """Reads one of several threads. If it can't be read, it is logged and left out, and the others are read."""
+        """Reads one of several threads. If it can't be read, this is logged, and the other threads are still read."""
         try:
             await self.read(agent, thread_id)
         except Exception:  # whatever a checkpointer raises
@@ -177,7 +180,7 @@ class ThreadIndex:
             _log.exception("A thread can't be read, and is not listed (%s).", agent.label(thread_id))
 
     async def _is_old(self, agent: IndexedAgent, row: IndexRow, table: ThreadTable) -> bool:
-        """Whether the status of a thread has changed, or its metadata, though its checkpoints have not."""
+        """Returns whether the status or the metadata of a thread have changed, although its checkpoints have not."""
         if not table.is_shared and row.written != await written(agent, row.thread_id):
             return True
         if row.status == "unreadable":
@@ -186,7 +189,7 @@ class ThreadIndex:
         return await agent.is_running(row.thread_id) != (row.status == "running")
 
     async def _ready(self, agent: IndexedAgent) -> ThreadTable:
-        """The table; it is made when it is first needed."""
+        """Returns the table, which is made when it is first needed."""
         if self._table is None:
             self._table = await _table_of(agent)
         return self._table
@@ -196,14 +199,14 @@ _indexes: WeakKeyDictionary[BaseCheckpointSaver[Any], ThreadIndex] = WeakKeyDict
 
 
 def index_of(saver: BaseCheckpointSaver[Any]) -> ThreadIndex:
-    """The index of a checkpointer."""
+    """Returns the index of a checkpointer."""
     if saver not in _indexes:
         _indexes[saver] = ThreadIndex()
     return _indexes[saver]
 
 
 async def _table_of(agent: IndexedAgent) -> ThreadTable:
-    """The table for a checkpointer: in its database, or in this process."""
+    """Returns the table for a checkpointer: in its database, or in this process."""
     saver = agent.saver
     if isinstance(saver, InMemorySaver):
         return MemoryTable(MemoryHeads(saver))
@@ -225,8 +228,8 @@ async def _table_of(agent: IndexedAgent) -> ThreadTable:
 
 
 def _sql_table(saver: BaseCheckpointSaver[Any]) -> SqlTable | None:
-    """The table for one of LangGraph's two SQL checkpointers; None for any other. Derived classes have the same
-    tables."""
+    """Returns the table for one of LangGraph's two SQL checkpointers, or a class derived from them; None for any
+    other."""
     modules = {base.__module__ for base in type(saver).__mro__}
     if "langgraph.checkpoint.sqlite.aio" in modules:
         from .sqlite_table import SqliteTable

@@ -1,4 +1,4 @@
-"""What stores the rows of an index: the protocol `ThreadTable`, and what a page asks it for, a `Selection`. No I/O."""
+"""The interface of a table that stores the rows of an index, `ThreadTable`, and a page's query, `Selection`. No I/O."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from .row import Head, IndexRow, Reader
 class Selection:
     """Which rows a page asks for, the newest first.
 
-    - `limit`: how many at most.
-    - `before`, `floor`: only rows with an older checkpoint than the first, and not older than the second.
-    - `statuses`: only rows with one of these.
-    - `metadata`: only rows with these, if the rows are shared.
+    - `limit`: the number of rows, at most.
+    - `before`, `floor`: ids of checkpoints; only rows with an older one than `before`, and none older than `floor`.
+    - `statuses`: only rows with one of these statuses.
+    - `metadata`: only rows with these metadata, if the rows are shared.
     """
 
     limit: int
@@ -28,35 +28,37 @@ class Selection:
 
 
 class ThreadTable(Protocol):
-    """The rows of one checkpointer's threads, compared with what the checkpointer has. Every method raises what it
+    """The rows of one checkpointer's threads, compared with the checkpointer. Every method raises what the checkpointer
     raises."""
 
     is_shared: bool
     """Whether other processes write the same rows."""
 
     async def token(self) -> Hashable:
-        """A value that changes whenever anything is written to the checkpointer; None where that is not known."""
+        """Returns a value that changes with each write to the checkpointer; None if there is no such value."""
 
     async def changed(
         self, reader: Reader, running: Collection[str], before: str | None, limit: int
     ) -> tuple[Sequence[tuple[str, str]], str | None]:
-        """The threads of a reader that have no row or an old one, the newest first, at most `limit`: their ids, and
-        those of their newest checkpoints; and the checkpoint down to which it looked (None: it looked at all).
-        `running`: ids of threads that have a run of this process. `before`: only threads with an older checkpoint than
-        this one."""
+        """Returns the threads of a reader that have no row or an outdated one, the newest first, at most `limit`: their
+        ids, and those of their newest checkpoints. Also returns the id of the checkpoint down to which the threads were
+        compared; None if all were.
+
+        - `running`: the ids of threads that have a run of this process.
+        - `before`: the id of a checkpoint; only threads with an older one are compared."""
 
     async def page(self, reader: Reader, wanted: Selection) -> Sequence[tuple[IndexRow, Head | None]]:
-        """Rows of a reader, each with the thread's newest checkpoint now (None: it has none). The caller has to check
-        each row again: not all conditions can be checked here."""
+        """Returns rows of a reader, each with the thread's newest checkpoint (None if it has none). The caller must
+        check each row again, because not all conditions can be checked here."""
 
     async def row(self, agent: str, thread_id: str) -> tuple[IndexRow | None, Head | None]:
-        """One row, and the thread's newest checkpoint now."""
+        """Returns one row, and the thread's newest checkpoint."""
 
     async def count(self, agent: str) -> int:
-        """How many rows an agent has."""
+        """Returns the number of rows of an agent."""
 
     async def put(self, agent: str, row: IndexRow, old: IndexRow | None) -> bool:
-        """Writes a row in place of the old one. Returns whether that was still the one."""
+        """Replaces the old row, unless it has changed. Returns whether the row was written."""
 
     async def remove(self, thread_id: str) -> None:
         """Removes all rows of a thread."""
