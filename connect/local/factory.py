@@ -64,22 +64,22 @@ class UnusableGraphError(TypeError):
 
 
 class MadeGraph:
-    """A graph that was made for one request. `left`: what its context manager waits for; None: it has none."""
+    """A graph that was made for one request. `left`: the future for which its context manager waits, if it has one."""
 
     def __init__(self, graph: Graph, left: asyncio.Future[BaseException | None] | None = None) -> None:
         self.graph = graph
         self.is_taken = False
-        """Whether a run has it, which leaves it."""
+        """Whether a run has taken the graph, and will leave it."""
         self._left = left
 
     @property
     def is_open(self) -> bool:
-        """Whether it has a context manager that was not left."""
+        """Whether it has a context manager that has not been left."""
         return self._left is not None and not self._left.done()
 
     def leave(self, error: BaseException | None = None) -> None:
-        """Leaves the context manager, which is done in the background; does nothing the second time. `error`: what
-        ended the run. The context manager gets it as if it were around the run."""
+        """Leaves the context manager in the background. Does nothing the second time. `error`: the exception that ended
+        the run, which the context manager gets as if it were around the run."""
         if self._left is not None and not self._left.done():
             self._left.set_result(error)
 
@@ -88,7 +88,7 @@ class GraphFactory:
     """The function of one agent, and what all of its graphs have in common.
 
     `checkpointer`, `store`: for graphs that have none. `agent`: the name of graphs that have none. Raises `TypeError`
-    for what is no such function.
+    if `function` can't be called as a function that makes graphs.
     """
 
     def __init__(
@@ -100,18 +100,19 @@ class GraphFactory:
     ) -> None:
         self.name = str(getattr(function, "__name__", None) or type(function).__name__)
         self.template: Graph | None = None
-        """The first graph, by which schemas, options and channels are known. None: no graph was made yet."""
+        """The first graph, whose schemas, options and channels stand for those of all. None if no graph has been made
+        yet."""
         self._function = function
         self._signature, self._kinds = _parameters_of(function, self.name)
         self._checkpointer, self._store, self._agent = checkpointer, store, agent
         self._options: Options | None = None
         self._held: MadeGraph | None = None
-        """The first graph, if the checkpointer or the store of the agent is open as long as its context manager."""
+        """The first graph, if its context manager keeps the checkpointer or the store of the agent open."""
         self._open: set[asyncio.Task[None]] = set()
 
     @property
     def options(self) -> Options:
-        """The options that show the output schema of the first graph; without one, the conversation alone."""
+        """The options that show the output schema of the first graph; if there is none yet, only the conversation."""
         if self.template is None:
             return Options(state_include=frozenset())
         if self._options is None:
@@ -119,7 +120,7 @@ class GraphFactory:
         return self._options
 
     async def prepare(self, config: Mapping[str, Any], user: Any, label: str) -> None:
-        """Makes the first graph, if none was made. Raises what the function raises. `label`: for the log."""
+        """Makes the first graph, if none has been made. Raises what the function raises. `label`: for the log."""
         known = self.template
         if known is not None:
             return
@@ -135,8 +136,8 @@ class GraphFactory:
             made.leave()
 
     async def read(self, config: Mapping[str, Any], user: Any, label: str) -> Graph:
-        """A graph to read a thread with. Its context manager is left at once: no node of it runs. Raises what the
-        function raises."""
+        """Makes a graph with which a thread is read. Its context manager is left at once, since no node runs. Raises
+        what the function raises."""
         made = await self.make("threads.read", config, user, label)
         made.leave()
         return made.graph
@@ -144,15 +145,15 @@ class GraphFactory:
     async def make(
         self, purpose: Purpose, config: Mapping[str, Any], user: Any, label: str, context: Any = None
     ) -> MadeGraph:
-        """A graph for one request, which the caller leaves. Raises what the function raises, and `TypeError` for what
-        is no graph. `context`: the runtime context of its run. `label`: for the log."""
+        """Makes a graph for one request, which the caller must leave. Raises what the function raises, and `TypeError`
+        if it does not return a graph. `context`: the runtime context of the run. `label`: for the log."""
         called = self._called(purpose, config, user, context)
         if hasattr(called, "__aenter__") or hasattr(called, "__enter__"):
             return await self._entered(called, label)
         return MadeGraph(self._completed(await called if inspect.isawaitable(called) else called))
 
     async def aclose(self) -> None:
-        """Waits a little for the context managers of runs that have ended; those that do not end are cancelled."""
+        """Waits a little for the context managers of runs that have ended, and cancels those that do not end."""
         if self._held is not None:
             self._held.leave()
             self._held = self.template = None
@@ -178,7 +179,7 @@ class GraphFactory:
         return self._function(*bound.args, **bound.kwargs)
 
     def _runtime(self, purpose: Purpose, user: Any, context: Any) -> Any:
-        """The `ServerRuntime` as LangGraph's server makes it, whose two classes have no public names."""
+        """Returns a `ServerRuntime` as LangGraph's server makes it. Its two classes have no public names."""
         from langgraph_sdk import runtime  # older versions of it have none, and then no function asks for one
 
         store: Any = self._store if self.template is None else self.template.store
@@ -187,7 +188,7 @@ class GraphFactory:
         return runtime._ReadRuntime(access_context=purpose, user=user, store=store)
 
     def _completed(self, found: Any) -> Graph:
-        """The graph, with the agent's checkpointer and store."""
+        """Returns the graph with the agent's checkpointer and store."""
         graph = found.compile() if isinstance(found, StateGraph) else found
         if not isinstance(graph, Pregel):
             raise UnusableGraphError(f"{self.name} returned {type(graph).__name__}: expected a graph")
@@ -203,8 +204,8 @@ class GraphFactory:
         return graph if all(getattr(graph, name) is each for name, each in ours.items()) else graph.copy(update=ours)
 
     async def _entered(self, manager: Any, label: str) -> MadeGraph:
-        """The graph of a context manager. A task of its own enters it and leaves it: what is in it may be left only in
-        the task that has entered it, and it outlives the request."""
+        """Returns the graph of a context manager. A task of its own enters and leaves the context manager, since some
+        can be left only in the task that entered them, and this one outlives the request."""
         loop, context = asyncio.get_running_loop(), copy_context()
         entered: asyncio.Future[Any] = loop.create_future()
         left: asyncio.Future[BaseException | None] = loop.create_future()
@@ -225,15 +226,16 @@ class GraphFactory:
 
 
 def is_function(value: object) -> bool:
-    """Whether a value may be a function that makes graphs: it can be called, and is no graph, model or tool. A class
-    may be, if its objects are context managers."""
+    """Returns whether a value may be a function that makes graphs: it is callable, and not a graph, a model or a tool.
+    A class counts as one if its objects are context managers."""
     if not callable(value) or isinstance(value, Runnable):
         return False
     return not isinstance(value, type) or hasattr(value, "__aenter__") or hasattr(value, "__enter__")
 
 
 def _parameters_of(function: GraphFunction, name: str) -> tuple[inspect.Signature, dict[str, _Kind]]:
-    """The signature of a function, and what each of its parameters gets. Raises `TypeError`."""
+    """Returns the signature of a function, and the kind of argument that each of its parameters gets. Raises
+    `TypeError`."""
     if inspect.isasyncgenfunction(function) or inspect.isgeneratorfunction(function):
         kind = "asynccontextmanager" if inspect.isasyncgenfunction(function) else "contextmanager"
         raise TypeError(f"{name} yields its graph: expected @{kind} (of contextlib) above it")
@@ -266,7 +268,7 @@ def _parameters_of(function: GraphFunction, name: str) -> tuple[inspect.Signatur
 
 
 def _is_of_request(annotation: Any) -> bool:
-    """Whether a parameter is meant for an HTTP request. Servers' classes are not imported here."""
+    """Returns whether a parameter is meant for an HTTP request. The classes of servers are not imported here."""
     if isinstance(annotation, str):
         return annotation.rpartition(".")[2] == "Request"
     bases = annotation.__mro__ if isinstance(annotation, type) else ()
@@ -307,15 +309,15 @@ async def _asynchronous(manager: Any) -> AsyncIterator[Any]:
 
 
 def _is_only(raised: BaseException, error: BaseException) -> bool:
-    """Whether what was raised is this error, perhaps in a group, as a task group raises it."""
+    """Returns whether an exception is this error, or a group of nothing else, as a task group raises it."""
     if isinstance(raised, BaseExceptionGroup):
         return all(_is_only(each, error) for each in raised.exceptions)
     return raised is error
 
 
 def _set_variables(context: Context) -> None:
-    """Sets the context variables that a context manager has set: the nodes of its graph see them, as they do where it
-    is around the run."""
+    """Sets the context variables that a context manager has set, so that the nodes of its graph see them, as if the
+    context manager were around the run."""
     for variable, value in context.items():
         if variable.get(None) is not value:
             variable.set(value)

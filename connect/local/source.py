@@ -1,5 +1,5 @@
-"""A compiled graph, or the function that makes one for each request, and its threads: `GraphSource`, all of `Local` but
-its verbs (`backend`)."""
+"""`GraphSource`: a compiled graph, or the function that makes one for each request, and its threads. It is the part of
+`Local` without the operations (`backend`)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .store.active_run import ActiveRun, ThreadKey
 _log = logging.getLogger(__name__)
 
 _unused: WeakKeyDictionary[Graph, dict[str | None, set[str]]] = WeakKeyDictionary()
-"""By graph and agent: what clients have sent and the graph has no field for. A `Local` may be made for each request."""
+"""By graph and agent: the kinds of input that the graph has no field for. A `Local` may be made for each request."""
 
 
 class GraphSource:
@@ -51,7 +51,7 @@ class GraphSource:
         store: BaseStore | None = None,
     ) -> None:
         self.factory: GraphFactory | None = None
-        """What makes the graph of each request; None: the graph is the same for all."""
+        """Makes the graph of each request; None if all requests have the same graph."""
         self._graph: Graph | None = None
         if isinstance(graph, Pregel):
             self._graph = with_threads(graph, checkpointer, store)
@@ -64,29 +64,29 @@ class GraphSource:
         check_timeout(read_timeout, "read_timeout")
         self.timeout = timeout
         self.read_timeout = read_timeout
-        """Seconds in which the checkpointer and the graph's store have to answer."""
+        """Seconds within which the checkpointer and the graph's store must answer."""
         self.agent = agent
         self.user: Any = None
-        """Who makes the request; runs have it in their config."""
+        """The user who makes the request. Runs have it in their config."""
         self.access = Access(agent, names_of_agents(shares_threads_with))
-        """Which threads may be used."""
+        """Decides which threads may be used."""
         self._runs = runs
         self._locks: list[ProcessLock] = []
-        """The lock on the threads that its runs may have. The same object in all copies that are made for requests."""
+        """The lock on the threads of its runs. All copies that are made for requests have the same list."""
         self.is_served = False
-        """Whether it is an app's: then it has no other app's runs."""
+        """Whether an app serves it: then it does not take the runs of another app."""
         self._options = None if self._graph is None else options_for(self._graph)
         self._input_channels: dict[str, InputChannels] = {}
-        """By the conversation's channel. The same object in all copies of a source: graphs do not change."""
+        """By the conversation's channel. All copies of a source share the dictionary, since graphs do not change."""
 
     @property
     def is_made(self) -> bool:
-        """Whether there is a graph: a function may not have made any yet."""
+        """Whether there is a graph: a function may not have made one yet."""
         return self.factory is None or self.factory.template is not None
 
     @property
     def graph(self) -> Graph:
-        """The graph. Of a function, the first one that it has made: it has the checkpointer, the store and the schemas
+        """The graph; or the first one that a function has made, which has the checkpointer, the store and the schemas
         of all. Raises `RuntimeError` if there is none; see `prepare`."""
         graph = self._graph if self.factory is None else self.factory.template
         if graph is None:
@@ -94,8 +94,8 @@ class GraphSource:
         return graph
 
     async def prepare(self, thread_id: str | None = None, run_id: str | None = None) -> None:
-        """Makes the first graph, where a function makes them and has not made any. Raises `GraphNotMadeError`, which is
-        logged."""
+        """Makes the first graph, if a function makes graphs and has not made one. Logs and raises
+        `GraphNotMadeError`."""
         if self.factory is not None and self.factory.template is None:
             label = log_context(self.agent or self.factory.name, thread_id, run_id)
             try:
@@ -105,13 +105,13 @@ class GraphSource:
                 raise GraphNotMadeError(error) from error
 
     async def prepare_first(self) -> None:
-        """As `prepare`, when a server starts: without a thread and a user. Raises what the function raises."""
+        """Makes the first graph when a server starts, without a thread and a user. Raises what the function raises."""
         if self.factory is not None:
             await self.factory.prepare({}, None, log_context(self.agent or self.factory.name, None))
 
     async def graph_to_read(self, config: Mapping[str, Any], thread_id: str | None = None) -> Graph:
-        """The graph to read a thread with, or a list of them: where a function makes graphs, the one that it makes of
-        this config and the user. Raises `GraphNotMadeError`, which is logged."""
+        """Returns the graph with which a thread, or a list of threads, is read. A function makes it for this config and
+        the user. Logs and raises `GraphNotMadeError`."""
         if self.factory is None:
             return self.graph
         await self.prepare(thread_id)
@@ -124,8 +124,8 @@ class GraphSource:
 
     @property
     def runs(self) -> Runs:
-        """What owns the graph's runs; without one of its own, that of the app that serves the graph or the agent, or
-        else the running event loop's."""
+        """The scope that owns the graph's runs: the one that was passed in; else that of the app that serves the graph
+        or the agent; else that of the running event loop."""
         if self._runs is not None:
             return self._runs
         if self.is_served or not self.is_made:
@@ -134,18 +134,18 @@ class GraphSource:
 
     @property
     def unused(self) -> set[str]:
-        """The kinds of what clients have sent and the graph has no field for."""
+        """The kinds of input that clients have sent, and that the graph has no field for."""
         if not self.is_made:
             return set()
         return _unused.setdefault(self.graph, {}).setdefault(self.agent, set())
 
     def key(self, thread_id: str) -> ThreadKey:
-        """One of its threads, as the run store knows it."""
+        """Returns the key of one of its threads in the run store."""
         runs = self.runs
         return runs.store.key(self.graph, self.agent or runs.name_of(self.graph), thread_id)
 
     def named(self, agent: str, shares_threads_with: Iterable[str]) -> Self:
-        """The same as it is served under a name: its own, if it has one."""
+        """Returns a copy that is served under a name, which is its own if it has one."""
         same = copy(self)
         same.agent = self.agent or agent
         same.access = self.access.named(agent, shares_threads_with)
@@ -162,22 +162,23 @@ class GraphSource:
     async def hold_threads(
         self, thread_id: str | None = None, run_id: str | None = None, *, waits: bool = True
     ) -> None:
-        """See `Backend`. Before the first graph is made it is not known where the threads are."""
+        """See `Backend`. Does nothing before the first graph is made, since it is not known yet where its threads
+        are."""
         if self.is_made and not self.runs.store.is_shared:
             with reading(log_context(self.agent or self.graph, thread_id, run_id)):
                 await self._lock.take(self.read_timeout, waits=waits)
 
     async def release_threads(self) -> None:
-        """Lets other processes run on its threads, when its runs in this process have ended."""
+        """Lets other processes run on its threads, if no runs are active in this process."""
         if self.is_made and not self.runs.running:
             await self._lock.release()
 
     def served(self) -> Served:
-        """The graph under its name, for callers that name only one of the two."""
+        """Returns the graph with its name, for callers that know only one of the two."""
         return Served(self.agent or "", lambda: self.graph if self.is_made else None, self.runs)
 
     def within(self, runs: Runs) -> Self:
-        """The same, whose runs are in this scope, unless it has one of its own."""
+        """Returns a copy whose runs are in this scope, unless it has a scope of its own."""
         same = copy(self)
         same._runs = self._runs or runs
         return same
@@ -194,16 +195,16 @@ class GraphSource:
 
     @property
     def stamp(self) -> dict[str, Any]:
-        """The metadata of a thread that is created, as a checkpoint takes them."""
+        """The metadata of a thread that is created, in the form that a checkpoint takes."""
         return {key: value[0] if isinstance(value, list) else value for key, value in self.access.stamp.items()}
 
     async def readable_run(self, key: ThreadKey) -> ActiveRun | None:
-        """The active run of a thread, in whatever process, or an ended one that is kept."""
+        """Returns the active run of a thread, in any process; or the last run, if it is kept."""
         return (await self.runs.store.now(key)).readable
 
     async def options(self) -> Options:
-        """The options when none are given: the channels of the graph's output schema. Where a function makes graphs and
-        the first one can't be made, the conversation alone; the reason is what the request fails with."""
+        """Returns the default options, which show the channels of the graph's output schema. If a function can't make
+        the first graph, they show only the conversation; the request then fails with the reason."""
         if self._options is not None:
             return self._options
         assert self.factory is not None
@@ -213,7 +214,7 @@ class GraphSource:
         return self.factory.options
 
     def input_channels(self, options: Options) -> InputChannels:
-        """The places in which the graph takes its input."""
+        """Returns the channels in which the graph takes its input."""
         key = options.messages_key
         if key not in self._input_channels:
             self._input_channels[key] = input_channels_of(self.graph, key)
@@ -221,6 +222,6 @@ class GraphSource:
 
 
 def type_of(value: object) -> str:
-    """The type of a value that is not a compiled graph, and how to make one of it."""
+    """Describes a value that is not a compiled graph: its type, and how to compile it."""
     name = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
     return f"{name}, which is not compiled: call .compile() on it" if isinstance(value, StateGraph) else name
