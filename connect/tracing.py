@@ -1,10 +1,10 @@
-"""Spans of OpenTelemetry, by its API alone and only where that is installed (the extra `otel`): `Span`, `traced`.
+"""Makes spans with OpenTelemetry's API, if that is installed (the extra `otel`): `Span`, `traced`.
 
-| span | from, to |
+| span | lasts |
 |---|---|
-| `langgraph_agui.run` | a run of this process: its start, until its graph has stopped. The graph runs within it |
-| `langgraph_agui.submit` | an input given to a platform, to the end of what its client gets |
-| `langgraph_agui.connect`, `langgraph_agui.watch` | one reader of a thread |
+| `langgraph_agui.run` | from the start of a local run until its graph has stopped. The graph runs within it |
+| `langgraph_agui.submit` | from an input for a platform to the end of its client's events |
+| `langgraph_agui.connect`, `langgraph_agui.watch` | as long as one reader of a thread reads |
 
 Each is a child of the span that is active when it begins, such as that of the request. Attributes have the names of
 OpenTelemetry's conventions for generative AI where there is one: `gen_ai.agent.name`, `gen_ai.conversation.id` (the
@@ -39,10 +39,8 @@ _OUTCOMES: Final = {"success": "finished", "interrupt": "interrupted", "cancelle
 
 
 class Span:
-    """One span, which has begun; without OpenTelemetry it is nothing, and costs nothing.
-
-    `agent`: its name, or its graph.
-    """
+    """One span, which begins when it is made. Without OpenTelemetry it does nothing. `agent`: its name, or its
+    graph."""
 
     def __init__(self, kind: Kind, agent: object, thread_id: str | None = None, run_id: str | None = None) -> None:
         self._is_run = kind in ("run", "submit")
@@ -52,7 +50,7 @@ class Span:
         self.identify(thread_id, run_id)
 
     def identify(self, thread_id: str | None, run_id: str | None) -> None:
-        """Names the thread and the run, where they are known only now."""
+        """Sets the thread and the run, if they become known after the beginning."""
         self._set("gen_ai.conversation.id", thread_id)
         self._set(f"{_NAME}.run_id", run_id)
 
@@ -67,14 +65,14 @@ class Span:
         return None if self._span is None else _trace_id(self._span)
 
     def within(self, context: Context) -> Context:
-        """The same context, in which the span is active from here on."""
+        """Makes the span active in a context, and returns that context."""
         if self._span is not None:
             context.run(contexts.attach, trace.set_span_in_context(self._span))
         return context
 
     @contextmanager
     def active(self) -> Iterator[None]:
-        """The span is active in the block. What the block raises makes it an error."""
+        """Makes the span active in the block. An exception of the block makes it an error."""
         if self._span is None:
             yield
             return
@@ -93,9 +91,9 @@ class Span:
         code: str | None = None,
         tokens: Mapping[str, int] | None = None,
     ) -> None:
-        """Ends it; once. `outcome`: as `RunSummary` has it; None if the reader left. `code`: that of an error.
-        `tokens`: how many were used, by `input_tokens` and `output_tokens`. A run that failed is an error; that a
-        reader got the end of one is none."""
+        """Ends the span. Call it once. `outcome`: as in `RunSummary`; None if the reader left. `code`: that of an
+        error. `tokens`: how many were used, by `input_tokens` and `output_tokens`. Only the span of the run itself
+        becomes an error when the run failed, not those of its readers."""
         if self._span is None:
             return
         self._set(f"{_NAME}.outcome", outcome)
@@ -117,12 +115,12 @@ class Span:
 
 
 def active_trace_id() -> str | None:
-    """The id of the trace that is active; None if none is."""
+    """Returns the id of the active trace; None if there is no active trace."""
     return _trace_id(trace.get_current_span()) if _has_api else None
 
 
 async def begun(making: Awaitable[Batches], span: Span) -> Batches:
-    """The batches that are about to be made, as `traced`; the span also ends where they can't be."""
+    """Awaits the batches, and returns them as `traced` does. The span also ends if that fails."""
     try:
         with span.active():
             batches = await making
@@ -133,7 +131,7 @@ async def begun(making: Awaitable[Batches], span: Span) -> Batches:
 
 
 def traced(batches: Batches, span: Span) -> Batches:
-    """The batches, which are made within the span; it ends with them."""
+    """Returns the batches, made within the span, which ends with them."""
     return _traced(batches, span) if span.is_recorded else batches
 
 

@@ -3,15 +3,16 @@
 
 What servers do was measured on `langgraph dev` and Aegra.
 
-1. The active run of the thread is looked up first. A run with the input's own id is this very request, sent twice: its
-   client joins that run. For any other run the intake decides (`busy`).
+1. The active run of the thread is looked up first. If it has the input's own run id, the request was sent twice, and
+   its client joins that run. For any other run the intake decides (`busy`).
 2. `queue`: the platform's queue keeps the run when its client leaves. The thread may have changed by its turn, so the
-   input goes in as if nothing waited for an answer. Aegra has no queue and runs all inputs at once: there the client's
+   input is planned as if no interrupt were pending. Aegra has no queue and runs all inputs at once. There the client's
    stream waits, and the input is planned when the other run has ended.
-3. `cancel`: the other run is stopped first, and the input is planned for what that run has left. A run that does not
-   stop in time is a conflict.
-4. A run that was planned for a free thread is started for a free thread. Of two inputs at the same moment `langgraph
-   dev` answers 409 to one, which is planned again: it may be the same request, sent twice. Aegra starts both.
+3. `cancel`: the other run is stopped first, and the input is planned for the thread as that run has left it. A run that
+   does not stop in time is a conflict.
+4. A run that was planned for a free thread is started only on a free thread. Of two inputs at the same moment,
+   `langgraph dev` answers one with 409. That input is planned again, because it may be the same request, sent twice.
+   Aegra starts both.
 5. Servers take either a context or `configurable`, and give a graph the same values as both, the context reduced to its
    schema. So the values of both are put into `configurable`.
 6. Messages that came with an answer belong to the request: if its reader has left, they are not run, and the client
@@ -51,8 +52,8 @@ from .source import PlatformSource
 from .thread import PlatformThread
 
 _ATTEMPTS = 4
-"""How often a thread is looked at again if a server answers that a run is in the way and lists no such run, or lists
-one that it can't stop."""
+"""How often a thread is looked at, if the server answers that a run is in the way but lists no such run, or lists one
+that it can't stop."""
 _TOP: dict[str, Any] = {"checkpoint_ns": ""}
 """The newest checkpoint of a thread's graph; with an id, that one."""
 
@@ -64,7 +65,8 @@ async def submit_to_platform(
     intake: Intake,
     past_errors: PastErrors,
 ) -> Batches:
-    """See `Backend.submit`. Raises `InvalidInputError` for a platform without an assistant: it has nothing to run."""
+    """See `Backend.submit`. Raises `InvalidInputError` for a platform without an assistant, because nothing can be
+    run."""
     if source.assistant_id is None:
         raise InvalidInputError("expected a Platform with an assistant_id to run something, got one without")
     request = await RunRequest.of(run_input, options or await source.options(), intake, past_errors)
@@ -72,7 +74,7 @@ async def submit_to_platform(
 
 
 async def _when_free(source: PlatformSource, thread: PlatformThread, request: RunRequest) -> Batches:
-    """The client's events: of the run, which has started, or waits for another's end."""
+    """Returns the events of the client's run, which has started, or waits for the end of another run."""
     attempts, busy = 0, request.intake.busy
     channels = await source.input_channels(request.options.messages_key)
     while True:
@@ -103,7 +105,7 @@ async def _when_free(source: PlatformSource, thread: PlatformThread, request: Ru
             return await submit(request, port) if is_queued else _submit_after(look.active, source, thread, request)
         try:
             is_stopped = await thread.cancel(None)
-        except RunNotFoundError:  # it has ended by itself
+        except RunNotFoundError:  # the run has ended by itself
             is_stopped = False
         attempts += not is_stopped
 
@@ -127,7 +129,7 @@ class PlatformPort:
 
     @property
     def state(self) -> ThreadState:
-        """The thread, as it was looked at last."""
+        """The thread as of the last look."""
         return ThreadState() if self._look is None else self._look.thread_state(self._request.options.messages_key)
 
     async def read(self) -> ThreadRead:
@@ -178,7 +180,8 @@ class PlatformPort:
 
     @relaying
     async def _read_run(self, started: Answered, run: NewRun, waiting: Sequence[Subgraph]) -> Relayed:
-        """The run, to its end, and then the rest of its input. `waiting`: the subgraphs that it continues."""
+        """Yields the run to its end, and then the run of the rest of its input. `waiting`: the subgraphs that the run
+        continues."""
         request, reader, is_over = run.request, run.request.reader(), False
         parent = request.run_input.parent_run_id
         attachment = Attachment.from_start(
@@ -195,19 +198,20 @@ class PlatformPort:
 
 
 def _own_run(look: Look, run_id: str) -> Answered | None:
-    """The active run that the very request of this run id has started."""
+    """Returns the active run with this run id, which an earlier copy of the same request has started; None without
+    one."""
     runs = (run for run in (look.active, *look.recent) if run is not None and run.get("status") in ACTIVE)
     return next((run for run in runs if run_id in (client_run_id(run), run["run_id"])), None)
 
 
 def _attach(thread: PlatformThread, run: Answered, request: RunRequest) -> Batches:
-    """The events of a run that is active already, for the request's client."""
+    """Returns the events of a run that is already active, for the request's client."""
     return Attachment(thread, run, request.reader(), request.options).batches()
 
 
 @relaying
 async def _submit_after(run: Answered, source: PlatformSource, thread: PlatformThread, request: RunRequest) -> Relayed:
-    """The client's events, when another run has ended."""
+    """Waits for the end of another run, and then yields the events of the client's run."""
     async with aclosing(run_events(thread, str(run["run_id"]), replays=False)) as notices:
         async for _ in notices:
             pass
@@ -215,7 +219,7 @@ async def _submit_after(run: Answered, source: PlatformSource, thread: PlatformT
 
 
 def _has_ended_well(reader: Reader) -> bool:
-    """Whether the run that the reader got has; it may have stopped for an answer."""
+    """Returns whether the reader's run has succeeded, or has stopped at an interrupt."""
     last = reader.view.terminal or {}
     return last.get("type") == "RUN_FINISHED" and last.get("outcome", {}).get("type") != "cancelled"
 
