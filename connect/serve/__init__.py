@@ -1,8 +1,9 @@
 """AG-UI over HTTP for the graphs of this process and of platforms: the one folder that imports Starlette.
 
-`app`, `routes` and `fastapi_routes` put routes together. A protocol is a folder (`agui`, `copilotkit`, `websocket`): it
-makes an operation of a request (`operations`), and bytes of what it gives (`protocol`). `service` does what operations
-say. What a request passes before that is in `routing` and `requests`, how a stream is sent in `streams`.
+`app`, `routes` and `fastapi_routes` assemble the routes. Each protocol is a folder (`agui`, `copilotkit`, `websocket`)
+that turns a request into an operation (`operations`), and the result of the operation into bytes (`protocol`).
+`service` performs the operations. `routing` and `requests` contain the checks that a request passes before that, and
+`streams` sends event streams.
 """
 
 from .agents import Agent

@@ -1,4 +1,4 @@
-"""The app: `agui_app`, the routes with allowed hosts and origins, and an answer to unknown paths."""
+"""The app, `agui_app`: the routes, with allowed hosts and origins and an answer to unknown paths."""
 
 from __future__ import annotations
 
@@ -48,44 +48,45 @@ def agui_app(
     websocket: bool | None = None,
     signals: bool = True,
 ) -> Starlette:
-    """A Starlette app that serves graphs to AG-UI clients: run it with a server, or mount it into another app.
+    """Returns a Starlette app that serves graphs to AG-UI clients. Run it with a server, or mount it into another app.
 
-    `agents`: by their names in the URL, each an `Agent` or a graph (what `connect` takes as a source); or a single one,
-    which is called `default`. `authenticate`: gives the user of a request from its headers, before its body is read;
-    None: no user. `authorize`: what a user may do (see `Authorize`); None: whoever knows a thread's id may read and run
-    it. `token`: what lists, changes and deletions of threads need if there is no `authorize`, sent as `Authorization:
-    Bearer TOKEN`: visible ASCII characters, for example `secrets.token_urlsafe()`. None: the environment variable
-    `AGUI_TOKEN`, which all workers of a server share; without either, nobody lists, changes or deletes threads.
-    `limits`: what is accepted at most. `origins`: the pages' origins that browsers let in (`"*"`: any); none by
-    default. `hosts`: the host names that are answered, such as `localhost` (the module `hosts` says why); none means
-    any. `heartbeat`: seconds without an event after which a comment is sent (None: never). `runs`: the `Runs` of graphs
-    that have none of their own, with their store and `after_run`; they are not closed. `store`: a run store in their
-    place, which is closed at the end of the app's lifespan. Neither: the runs of the event loop, for one process.
-    Within the lifespan `start`, `connect`, `watch`, `cancel`, `thread` and `threads` use the same runs for a graph that
-    is served.
-    `grace`: seconds that open streams have to end when the server stops. `drain`: seconds that runs have then
-    to end by themselves before they are cancelled, if other processes share their store. `inspector`: whether `GET /`
-    is a page that shows the threads live. Its files are open to all who reach the app, and have no data; what it shows
-    and does passes `authenticate` and `authorize` like any client's requests. `websocket`: whether there are
-    WebSockets; None: if there is `authenticate`, which decides on them too. Middleware for HTTP requests only, that of
-    an app into which this one is mounted included, never sees them.
+    `agents`: the agents by their names in the URL, each an `Agent` or a graph (any source that `connect` takes); or a
+    single one, whose name is `default`. `authenticate`: returns the user of a request, given its headers, before its
+    body is read. None: requests have no user. `authorize`: decides what a user may do (see `Authorize`). None: whoever
+    knows a thread's id may read and run the thread. `token`: the token that listing, changing and deleting threads
+    requires if there is no `authorize`. Clients send it as `Authorization: Bearer TOKEN`. It consists of visible ASCII
+    characters, for example `secrets.token_urlsafe()`. None: the environment variable `AGUI_TOKEN`, which all workers of
+    a server share. Without either, nobody can list, change or delete threads.
+    `limits`: how much the app accepts at most. `origins`: the origins of pages that browsers let in (`"*"`: any), none
+    by default. `hosts`: the host names that the app answers to, such as `localhost` (the module `hosts` says why). If
+    empty, any. `heartbeat`: seconds without an event after which a comment is sent (None: never). `runs`: the `Runs` of
+    graphs that have none of their own, with their store and `after_run`. The app does not close them. `store`: a run
+    store to use instead of `runs`. The app closes it at the end of its lifespan. Neither: the runs of the event loop,
+    for one process. Within the lifespan, `start`, `connect`, `watch`, `cancel`, `thread` and `threads` use the same
+    runs for a graph that is served.
+    `grace`: seconds that open streams have to end when the server stops. `drain`: seconds that runs have after that to
+    finish before they are cancelled, if other processes share their store. `inspector`: whether `GET /` is a page that
+    shows the threads live. Anyone who can reach the app can load the page's files, which contain no data. The page's
+    requests pass `authenticate` and `authorize` like those of any client. `websocket`: whether the app serves
+    WebSockets. None: only with `authenticate`, which applies to them too. Middleware that sees only HTTP requests never
+    sees them. That includes such middleware of an app into which this one is mounted.
 
-    `signals`: whether SIGTERM and SIGINT begin the end of open streams. From the start of the lifespan to its end, in
-    the main thread only, a handler of the app then runs before the server's, which it calls; the same signal again
-    ends all streams at once.
+    `signals`: whether SIGTERM and SIGINT begin the end of open streams. From the start of the lifespan to its end, and
+    only in the main thread, a handler of the app then runs before the server's handler, and calls it. If the same
+    signal comes again, all streams end at once.
 
-    When the server stops, streams end within `grace` seconds: between two runs at once and without an event, in a run
-    with `RUN_ERROR`, code `shutdown`. A reader that does not read gets no last event. After `grace` and `drain` runs
-    are cancelled, and the lifespan ends within four seconds more, even if the store does not answer. This needs no
-    option of uvicorn (`--reload` and `--workers` included) or of gunicorn with uvicorn's worker. Hypercorn gives its
-    workers no signal: its `graceful_timeout` (3 seconds) ends the streams. If `signals` is False, await
-    `app.state.closing.aclose()` when the server begins to stop; otherwise streams last until the server cancels them
-    (uvicorn's `--timeout-graceful-shutdown`).
+    When the server stops, streams end within `grace` seconds. A stream between two runs ends at once, without an event.
+    A stream in a run ends with `RUN_ERROR`, code `shutdown`. A reader that does not read receives no last event. After
+    `grace` and `drain`, runs are cancelled, and the lifespan ends within four more seconds, even if the store does not
+    answer. This needs no option of uvicorn (even with `--reload` or `--workers`), or of gunicorn with uvicorn's worker.
+    Hypercorn does not pass signals to its workers: its `graceful_timeout` (3 seconds) ends the streams. If `signals` is
+    False, await `app.state.closing.aclose()` when the server begins to stop. Otherwise streams last until the server
+    cancels them (uvicorn's `--timeout-graceful-shutdown`).
 
-    A mounted app's own lifespan is not run: enter it in the outer app's,
-    `async with mounted.router.lifespan_context(mounted): yield`, or take `agui_routes` or `add_agui_routes`.
+    Starlette does not run the lifespan of a mounted app. Enter it in the lifespan of the outer app, with
+    `async with mounted.router.lifespan_context(mounted): yield`, or use `agui_routes` or `add_agui_routes` instead.
 
-    Raises `TypeError` and `ValueError` for what can't be served.
+    Raises `TypeError` and `ValueError` for agents and arguments that can't be served.
     """
     _check(origins, hosts)
     routes = agui_routes(
@@ -120,9 +121,9 @@ def agui_app(
 
 
 def _middleware(origins: Sequence[str], hosts: Sequence[str]) -> list[Middleware]:
-    found = [Middleware(Hosts, names=hosts)] if hosts else []
+    middleware = [Middleware(Hosts, names=hosts)] if hosts else []
     if origins:
-        found.append(
+        middleware.append(
             Middleware(
                 CORSMiddleware,
                 allow_origins=list(origins),
@@ -132,18 +133,18 @@ def _middleware(origins: Sequence[str], hosts: Sequence[str]) -> list[Middleware
                 expose_headers=["Retry-After"],
             )
         )
-    return found
+    return middleware
 
 
 def _not_found(router: Router, service: Service) -> ASGIApp:
-    """Answers a path that is no route."""
+    """Returns the app that answers unknown paths."""
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await router.not_found(scope, receive, send)
             return
         message = (
-            "There is nothing here. There are: POST /{agent}, /{agent}/connect and /{agent}/stop, "
+            "There is nothing at this path. The paths are: POST /{agent}, /{agent}/connect and /{agent}/stop, "
             f"GET /watch/{{thread}} and /health.{service.names.sentence()}"
         )
         response = refused(Refusal(HTTPStatus.NOT_FOUND, "not_found", message), Request(scope))
@@ -153,6 +154,6 @@ def _not_found(router: Router, service: Service) -> ASGIApp:
 
 
 def _check(origins: Sequence[str], hosts: Sequence[str]) -> None:
-    for name, given, example in (("origins", origins, "https://example.org"), ("hosts", hosts, "localhost")):
-        if isinstance(given, str):
-            raise ValueError(f"{name}: expected several, such as [{example!r}], got the text {given!r}")
+    for name, values, example in (("origins", origins, "https://example.org"), ("hosts", hosts, "localhost")):
+        if isinstance(values, str):
+            raise ValueError(f"{name}: expected a list, such as [{example!r}], got the text {values!r}")

@@ -1,15 +1,15 @@
-"""What pages expect that were written for another library's server: `CompatibleWith`. Only defaults are changed: an
-owner's own choice wins.
+"""Adjusts options and intake for pages that were written for the server of another library: `CompatibleWith`. Only
+defaults are changed. An owner's own choice stays.
 
 | `ag-ui-langgraph` | here |
 |---|---|
 | an interrupt is the custom event `on_interrupt`; its run has no outcome | `Options(interrupts="legacy")` |
-| what subagents emit is the agent's | `Options(subagents="inline")` |
-| the client's state is written to the graph | `Intake(state="all")` |
-| dispatched events, and those that nodes emit by hand | `Intake(dispatched_events=True)`, in this process |
+| subagents' events are emitted as the agent's own | `Options(subagents="inline")` |
+| the client's state is input of the graph | `Intake(state="all")` |
+| dispatched events are emitted, such as `manually_emit_message` | `Intake(dispatched_events=True)`, in this process |
 
-The state of a run begins with a snapshot anyway. Not emitted are the messages in the state, and `RAW` events; not taken
-is `forwardedProps` as input of the graph: that needs `Intake.prepare`.
+The state of a run begins with a snapshot in any case. `RAW` events and the messages in the state are never emitted.
+`forwardedProps` reach the graph only through `Intake.prepare`.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ CompatibleWith = Literal["ag-ui-langgraph"]
 
 
 def compatible_options(options: Options) -> Options:
-    """The options for such pages."""
+    """Returns these options, changed for such pages."""
     interrupts = "legacy" if options.interrupts == "outcome" else options.interrupts
     subagents = "inline" if options.subagents == "attributed" else options.subagents
     return replace(options, interrupts=interrupts, subagents=subagents)
 
 
 def compatible_intake(intake: Intake, *, is_local: bool) -> Intake:
-    """The intake for such pages. `is_local`: whether the graph runs in this process."""
+    """Returns this intake, changed for such pages. `is_local` says whether the graph runs in this process."""
     return replace(intake, state=intake.state or ALL, dispatched_events=intake.dispatched_events or is_local)

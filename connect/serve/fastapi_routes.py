@@ -1,6 +1,6 @@
-"""The routes of agents in a FastAPI app: `add_agui_routes`. Never here: what a route does with a request.
+"""Adds the routes of agents to a FastAPI app: `add_agui_routes`. How a route answers a request is decided in `routing`.
 
-The app that is given adds them, so FastAPI itself is not imported here, but for types.
+FastAPI is imported only for types, and in functions that are called with a FastAPI app.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _ENTER_LIFESPAN: Final = (
     "async with mounted.router.lifespan_context(mounted): yield"
 )
 _TAGS: Final[list[str | Enum]] = ["AG-UI"]
-_FOUND: Final = "found_user"
+_USER_PARAMETER: Final = "found_user"
 _USER: Final = "langgraph_agui.user"
-"""Where a request's scope has the user that a dependency gave."""
+"""The key in a request's scope for the user that a dependency returned."""
 
 _log = logging.getLogger(__name__)
 
@@ -72,30 +72,32 @@ def add_agui_routes(
         app = FastAPI()
         add_agui_routes(app, {"planner": graph}, authenticate=Depends(current_user))
 
-    `authenticate`: gives the user of a request: a function, as for `agui_app`, or a dependency that returns the user,
-    `Depends(current_user)` or `Annotated[User, Depends(current_user)]`. `dependencies`: run for each request before its
-    body is read, and may refuse it by raising `HTTPException`. What they keep as `request.state.user` is the user that
-    `authorize` gets; what they return is not, since it may be a key. `/health`, `/ready` and the files of the inspector
-    have neither, so that a load balancer can ask, and a browser can load the page.
+    `authenticate`: returns the user of a request. It is a function, as for `agui_app`, or a dependency that returns the
+    user, `Depends(current_user)` or `Annotated[User, Depends(current_user)]`. `dependencies`: run for each request
+    before its body is read, and may refuse it by raising `HTTPException`. If one of them sets `request.state.user`,
+    `authorize` receives that as the user. It does not receive their return values, because such a value may be an API
+    key. `/health`, `/ready` and the files of the inspector require neither, so that a load balancer can request them
+    and a browser can load the page.
 
-    `websocket`: whether there are WebSockets; None: if there is `authenticate`, which decides on them too. The
-    handshake of a socket passes all dependencies that the app's requests pass: these, those of the router and the app,
-    and those of `include_router`. Middleware for HTTP (`@app.middleware("http")`) never sees a socket: if it decides
-    who gets in, leave this out, or make the middleware a dependency. The rest is as for `agui_routes`.
-
-    The lifespan of the routes is entered inside the app's own, so runs are stopped before that closes what they use.
-    In an app whose lifespan has begun that is too late: enter the `lifespan` of what is returned there, with
-    `async with add_agui_routes(app, ...).lifespan(app): yield`.
-
-    Raises `TypeError` for an app that is not FastAPI's, and for a dependency that is written without `Depends`; and as
+    `websocket`: whether WebSockets are served. None: only with `authenticate`, which applies to them too. The handshake
+    of a socket passes all dependencies that the app's requests pass: these, those of the router and the app, and those
+    of `include_router`. Middleware for HTTP (`@app.middleware("http")`) never sees a socket. If such middleware decides
+    who may use the app, do not pass True, or turn the middleware into a dependency. For the other arguments see
     `agui_routes`.
+
+    The lifespan of the routes is entered inside the app's own, so runs are stopped before the app closes the resources
+    that they use. If the app's lifespan has already begun, that is too late: enter the `lifespan` of the returned
+    routes in the app's lifespan, with `async with add_agui_routes(app, ...).lifespan(app): yield`.
+
+    Raises `TypeError` for an app that is not a FastAPI app, and for a dependency that is written without `Depends`, and
+    also what `agui_routes` raises.
     """
-    given: Any = app
-    router: APIRouter = getattr(given, "router", given)
+    target: Any = app
+    router: APIRouter = getattr(target, "router", target)
     if not hasattr(router, "add_api_route"):
         kind = type(app).__name__
         raise TypeError(
-            f"app: expected a FastAPI app or an APIRouter, got {kind}; for Starlette there is agui_routes()"
+            f"app: expected a FastAPI app or an APIRouter, got {kind}; for a Starlette app use agui_routes()"
         )
     _check_dependencies(dependencies)
     user = _dependency(authenticate)
@@ -129,19 +131,24 @@ def add_agui_routes(
 
 
 def _dependency(authenticate: Any) -> Parameter | None:
-    """The parameter for which FastAPI calls the dependency that `authenticate` is; None for a function of a request.
-    Raises `TypeError` for a function that only FastAPI can call: any request would be refused, or let in."""
+    """Returns the parameter for which FastAPI calls `authenticate` if it is a dependency, or None if it is a function
+    that takes a request. Raises `TypeError` for a function that only FastAPI can call, because calling it with a
+    request would refuse or accept every request."""
     from fastapi.params import Body, Depends, Param
 
     if isinstance(authenticate, Depends):
-        return Parameter(_FOUND, Parameter.KEYWORD_ONLY, annotation=Any, default=authenticate)
+        return Parameter(_USER_PARAMETER, Parameter.KEYWORD_ONLY, annotation=Any, default=authenticate)
     if get_origin(getattr(authenticate, "__value__", authenticate)) is Annotated:
-        return Parameter(_FOUND, Parameter.KEYWORD_ONLY, annotation=authenticate)
+        return Parameter(_USER_PARAMETER, Parameter.KEYWORD_ONLY, annotation=authenticate)
     try:
         parameters = inspect.signature(authenticate, eval_str=True).parameters.values()
     except (TypeError, ValueError, NameError):
         return None
-    marks = [mark for each in parameters for mark in (each.default, *getattr(each.annotation, "__metadata__", ()))]
+    marks = [
+        mark
+        for parameter in parameters
+        for mark in (parameter.default, *getattr(parameter.annotation, "__metadata__", ()))
+    ]
     if any(isinstance(mark, Depends | Param | Body) for mark in marks):
         name = getattr(authenticate, "__name__", type(authenticate).__name__)
         raise TypeError(
@@ -151,38 +158,41 @@ def _dependency(authenticate: Any) -> Parameter | None:
 
 
 def _check_dependencies(dependencies: Sequence[Any]) -> None:
-    """Raises `TypeError` for what FastAPI would take for a parameter of the query, and never call."""
+    """Raises `TypeError` for a dependency without `Depends`. FastAPI would take it for a query parameter, and never
+    call it."""
     from fastapi.params import Depends
 
-    for each in dependencies:
-        if not isinstance(each, Depends):
-            name = getattr(each, "__name__", None)
+    for dependency in dependencies:
+        if not isinstance(dependency, Depends):
+            name = getattr(dependency, "__name__", None)
             written = f"Depends({name})" if name else "Depends(...)"
-            raise TypeError(f"dependencies: expected {written}, got {name or type(each).__name__} without Depends")
+            kind = name or type(dependency).__name__
+            raise TypeError(f"dependencies: expected {written}, got {kind} without Depends")
 
 
 class _Passes:
-    """What a request passes before its body is read. `dependencies`: they may refuse it. `user`: the parameter
-    that the dependency which returns its user fills in; None: `user_of` finds the user, if there is one. `authorizes`:
+    """The dependencies that a request passes before its body is read. `dependencies`: those that may refuse it. `user`:
+    the parameter for the dependency that returns the user, or None if the user is found by `user_of`. `authorizes`:
     whether the app has `authorize`."""
 
     def __init__(self, dependencies: Sequence[Depends], user: Parameter | None, *, authorizes: bool) -> None:
-        self._dependencies = {f"passed_{number}": each for number, each in enumerate(dependencies)}
+        self._dependencies = {f"passed_{number}": dependency for number, dependency in enumerate(dependencies)}
         self._user = user
         self._authorizes = authorizes
 
     def endpoint(
         self, answer: Handler, path: str, query: Mapping[str, Any] | None = None, *, is_open: bool = False
     ) -> Handler:
-        """The function that FastAPI calls for a request, with the values of all dependencies; `answer` makes its
-        response. `path`: the route's, with the prefix of its router; FastAPI is told of its parameters. `query`: the
-        schemas of the query's parameters, by name: they are documented here, under names that no dependency has, and
-        `answer` reads them.
-        `is_open`: the request passes no dependency."""
+        """Returns the function that FastAPI calls for a request, with the values of all dependencies. `answer` makes
+        the response. `path`: the path of the route with the prefix of its router, whose parameters are declared to
+        FastAPI.
+        `query`: the schemas of the query parameters, by name. They are declared for the documentation only, under names
+        that no dependency has, and `answer` reads them.
+        `is_open`: whether the request passes no dependencies."""
 
         async def endpoint(request: Request, **values: Any) -> Response:
             if self._user is not None and not is_open:
-                request.scope[_USER] = values[_FOUND]
+                request.scope[_USER] = values[_USER_PARAMETER]
             elif self._authorizes and user_of(request) is None:
                 self._warn_of_users(values)
             return await answer(request)
@@ -195,7 +205,7 @@ class _Passes:
         for name, schema in (query or {}).items():
             passed[f"query_{name}"] = Query(None, alias=name, json_schema_extra=schema)
         parameters += [
-            Parameter(name, Parameter.KEYWORD_ONLY, annotation=Any, default=each) for name, each in passed.items()
+            Parameter(name, Parameter.KEYWORD_ONLY, annotation=Any, default=default) for name, default in passed.items()
         ]
         if self._user is not None and not is_open:
             parameters.append(self._user)
@@ -203,8 +213,8 @@ class _Passes:
         return endpoint
 
     def _warn_of_users(self, values: Mapping[str, Any]) -> None:
-        """Warns once of a dependency whose value may be meant as the user. It is not taken as one: it may as well be a
-        key."""
+        """Warns once about a dependency whose value may be meant as the user. The value is not used as the user,
+        because it may just as well be an API key."""
         for name, dependency in self._dependencies.items():
             if (value := values.get(name)) is not None:
                 written = getattr(dependency.dependency, "__name__", type(dependency.dependency).__name__)
@@ -220,12 +230,12 @@ class _Passes:
 
 
 def _kept_user(request: Request) -> Any:
-    """The user that a dependency gave."""
+    """Returns the user that a dependency returned."""
     return request.scope.get(_USER)
 
 
 def _add(router: APIRouter, route: Any, passes: _Passes, path: str) -> None:
-    """Adds one path: a route of FastAPI for each method, in its schema once; the files of a page are not in it."""
+    """Adds one path, as a FastAPI route for each method. The schema contains the path once, and no files of pages."""
     from .openapi import described, query_of
 
     endpoint: MethodRouter = route.endpoint
@@ -245,24 +255,24 @@ def _add(router: APIRouter, route: Any, passes: _Passes, path: str) -> None:
             response_class=Response,
             name=_name(router, method, route.path),
             summary=summary,
-            description=f"{summary}.",  # without one, FastAPI takes a docstring that is not of it
+            description=f"{summary}.",  # otherwise FastAPI takes the docstring of `endpoint`
             tags=_TAGS,
             **described(method, below),
         )
 
 
 def _add_socket(router: APIRouter, route: WebSocketRoute, passes: _Passes) -> None:
-    """Adds the path of a WebSocket, whose handshake passes the dependencies of the app's requests."""
-    from .fastapi_sockets import Opened, SocketRoute
+    """Adds the path of a WebSocket, whose handshake passes the same dependencies as the app's requests."""
+    from .fastapi_sockets import AcceptedHandshake, SocketRoute
 
     serve = route.endpoint
 
-    async def opened(request: Request) -> Response:
-        return Opened(request, serve)
+    async def accept(request: Request) -> Response:
+        return AcceptedHandshake(request, serve)
 
     router.add_api_route(
         route.path,
-        passes.endpoint(opened, route.path),
+        passes.endpoint(accept, route.path),
         response_model=None,
         include_in_schema=False,
         name=_name(router, "ws", route.path),
@@ -272,7 +282,7 @@ def _add_socket(router: APIRouter, route: WebSocketRoute, passes: _Passes) -> No
 
 
 def _name(router: APIRouter, method: str, path: str) -> str:
-    """The name of a route, which no other route has: an app may make its operation ids of names and tags
+    """Returns a unique name for a route, because an app may make its operation ids from names and tags
     (https://fastapi.tiangolo.com/advanced/generate-clients/)."""
     return method.lower() + re.sub(r"\W", "_", f"{router.prefix}{path}".replace(":path}", "}"))
 

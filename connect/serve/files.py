@@ -1,7 +1,8 @@
-"""The limit of files that the process may open (`ulimit -n`), each connection being one: `file_limit`; and
-`quiet_accepting`, for a server that has reached it. What is refused is in `limits`.
+"""Reads the limit on files that the process may have open (`ulimit -n`), which includes connections: `file_limit`.
+`quiet_accepting` is for a server that has reached the limit. What such a server refuses is decided in `limits`.
 
-If an event loop can't accept a connection because no file is left, it logs each attempt, thousands of times a second.
+If an event loop can't accept a connection because too many files are open, it logs each attempt, thousands of times a
+second.
 """
 
 from __future__ import annotations
@@ -15,19 +16,19 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 EXHAUSTED: Final = (errno.EMFILE, errno.ENFILE)
-"""The errors of a process, and of a machine, that can open no more files."""
+"""The error numbers when a process, or the whole machine, can open no more files."""
 _RESERVE: Final = 64
-"""Files that are not for readers, at least."""
+"""The least number of files that are kept free of readers."""
 _RESERVED_PART: Final = 8
-"""One file in so many is not for readers."""
+"""One in this many files is kept free of readers."""
 _LOG_EVERY: Final = 60.0
-"""Seconds between two lines about the same."""
+"""Seconds between two warnings."""
 
 _log = logging.getLogger(__name__)
 
 
 def file_limit() -> int | None:
-    """How many files the process may open; None if there is no limit."""
+    """Returns how many files the process may open, or None if there is no limit."""
     try:
         import resource
     except ImportError:
@@ -37,7 +38,7 @@ def file_limit() -> int | None:
 
 
 def reserved(limit: int) -> int:
-    """How many of these files are not for readers: for other connections, for databases, and for the graphs."""
+    """Returns how many of these files are kept for other connections, for databases and for the graphs."""
     return max(_RESERVE, limit // _RESERVED_PART)
 
 
@@ -48,10 +49,10 @@ class FewFiles:
         self._at = -math.inf
 
     def warn(self) -> None:
-        """Warns, unless it has within the last minute."""
-        now = asyncio.get_running_loop().time()
-        if now - self._at >= _LOG_EVERY:
-            self._at = now
+        """Logs the warning, unless it was logged within the last minute."""
+        time = asyncio.get_running_loop().time()
+        if time - self._at >= _LOG_EVERY:
+            self._at = time
             _log.warning(
                 "No more connections can be accepted: this process may open %s files (ulimit -n). They are refused "
                 "until others are closed.",
@@ -61,8 +62,8 @@ class FewFiles:
 
 @contextmanager
 def quiet_accepting() -> Iterator[None]:
-    """In the block, errors of the event loop about connections that it could not accept because no file is left become
-    one warning a minute. The loop stops accepting for a second after each such error."""
+    """Within the block, logs one warning a minute for the event loop's errors about connections that it could not
+    accept because too many files were open. After each such error, the loop accepts no connections for a second."""
     loop, few_files = asyncio.get_running_loop(), FewFiles()
     before = loop.get_exception_handler()
 

@@ -1,5 +1,5 @@
-"""How much is accepted, and how much runs at once: `Limits`, and `Capacity`, which counts runs and readers. Bodies are
-counted in `bodies`, queued inputs by the backend."""
+"""Limits what is accepted, and what runs at the same time: `Limits`, and `Capacity`, which counts runs and readers.
+Bodies are counted in `bodies`, and queued inputs by the backend."""
 
 from __future__ import annotations
 
@@ -16,40 +16,40 @@ from .errors import full, too_much
 from .files import file_limit, reserved
 
 MOST_READERS: Final = 10_000
-"""Readers of one process at most, if `Limits` names no number."""
+"""The most readers of one process, if `Limits.readers` is None."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What an app accepts at most. Raises `ValueError` for what is no positive number.
+    """What an app accepts at most. Raises `ValueError` for a limit that is not a positive number.
 
     `body`: Bytes of a request's body, or of a WebSocket's frame.
-    `values`: Values in its JSON, counted as its commas and opening brackets, those in texts too. One body can stop the
-        event loop for as long as it takes to parse so many: some 20 ms for the default. An attachment is one text, and
-        so one value.
-    `body_timeout`: Seconds in which a request's body has to arrive whole; then it is refused (408).
-    `bodies`: Bodies that are read at once. If there are more, the one that has been read for the longest is refused
-        (503).
-    `bodies_size`: Bytes of all the bodies that are read at once. If there are more, the same happens.
+    `values`: Values in a body's JSON, counted as its commas and opening brackets, including those inside texts. Parsing
+        a body stops the event loop: for about 20 ms with as many values as the default. An attachment is one text, so
+        it counts as one value.
+    `body_timeout`: Seconds within which a request's whole body has to arrive. Otherwise it is refused (408).
+    `bodies`: Bodies that are read at the same time. If there are more, the one that has been read for the longest time
+        is refused (503).
+    `bodies_size`: Bytes of all bodies that are read at the same time. If there are more, the same happens.
     `messages`: Messages of an input.
-    `depth`: How deep a body's JSON may be nested, and the JSON in its texts: arguments of calls, answers.
-    `runs`: Runs at once: those of this process, and those of a platform that have a reader here. A thread with queued
-        inputs counts as one.
-    `runs_per_user`: Of those, runs that one user has started, by the user's identity (see `access.identity_of`). An
-        input for a thread that has a run is not one more. None: no limit. Requests without a user, and users without an
-        identity, count as one user.
+    `depth`: Levels to which a body's JSON may be nested, and the JSON in its texts: arguments of calls, answers.
+    `runs`: Runs at the same time: those of this process, and those of a platform that have a reader here. A thread with
+        queued inputs counts as one run.
+    `runs_per_user`: Runs at the same time that one user has started, by the user's identity (see `access.identity_of`).
+        An input for a thread that already has a run does not count. None: no limit. Requests without a user, and users
+        without an identity, count as one user.
     `queue`: Inputs that wait for their turn on one thread of this process (`Intake(busy="queue")`).
-    `readers`: Readers at once: event streams, those of runs included, open WebSockets, and other answers of more than
-        64 KB while they are sent. None: as many as the process may open files (`ulimit -n`), less an eighth of them and
-        at least 64; 10,000 at most.
-    `readers_per_user`: Of those, readers of one user; as `runs_per_user`.
-    `send_timeout`: Seconds in which a reader has to take the next 64 KB, or anything, of a stream, an answer or a
-        WebSocket. After that its connection is dropped. The run continues.
-    `stop_timeout`: Seconds in which a run that a request stops has to end; then the answer is 202, and the run ends
-        when its synchronous functions have returned.
-    `ready_timeout`: Seconds in which each checkpointer and each platform has to answer when `/ready` asks it.
+    `readers`: Readers at the same time: event streams (including those of runs), open WebSockets, and other answers of
+        more than 64 KB while they are sent. None: the number of files that the process may open (`ulimit -n`), less an
+        eighth of it or 64, whichever is more, and 10,000 at most.
+    `readers_per_user`: Readers of one user at the same time. Users are counted as for `runs_per_user`.
+    `send_timeout`: Seconds within which a reader of a stream or an answer has to take the next 64 KB, and the reader of
+        a WebSocket anything at all. After that, its connection is dropped. The run continues.
+    `stop_timeout`: Seconds within which a run that a request stops has to end. After that, the answer is 202, and the
+        run ends when its synchronous functions have returned.
+    `ready_timeout`: Seconds within which each checkpointer and each platform has to answer a probe of `/ready`.
     """
 
     body: int = 8_000_000
@@ -81,22 +81,22 @@ class Limits:
 
 
 class Capacity:
-    """Counts open streams and runs against the limits. `sources`: those whose runs are counted."""
+    """Counts readers and runs, and enforces their limits. `sources`: the backends whose runs are counted."""
 
     def __init__(self, limits: Limits, sources: Iterable[Backend]) -> None:
         self._limits = limits
         self._sources = tuple(sources)
         self._most_readers = _most_readers(limits.readers)
         self.readers = 0
-        """Event streams that are open."""
+        """How many readers there are."""
         self.starting = 0
-        """Runs that are about to start, and those of a platform that have a reader."""
+        """How many runs are about to start, including those of a platform that have a reader."""
         self._readers_by_user: Counter[Hashable] = Counter()
         self._starting_by_user: Counter[Hashable] = Counter()
 
     @contextmanager
     def reader(self, user: Hashable) -> Iterator[None]:
-        """A place for one stream of a user; raises `Refusal` if there is none."""
+        """Reserves a place for one reader of a user within the block. Raises `Refusal` if there is no place."""
         if self.readers >= self._most_readers:
             raise full("too_many_readers", "Too many open streams. Retry later.")
         if _is_reached(self._limits.readers_per_user, self._readers_by_user[user]):
@@ -110,8 +110,8 @@ class Capacity:
 
     @contextmanager
     def run(self, user: Hashable, source: Backend, thread_id: str) -> Iterator[None]:
-        """A place for a run of a user that is to start, or has a reader; raises `Refusal` if there is none.
-        `source`: the backend of the thread. Other backends may have threads of the same id."""
+        """Reserves a place for a user's run that is to start, or has a reader, within the block. Raises `Refusal` if
+        there is no place. `source` is the backend of the thread. Other backends may have a thread with the same id."""
         scopes = {source.runs for source in self._sources if source.runs is not None}
         if self.starting + sum(runs.busy for runs in scopes) >= self._limits.runs:
             raise too_much("too_many_runs", "Too many concurrent runs. Retry later.")
@@ -128,21 +128,22 @@ class Capacity:
                 self.starting -= 1
 
 
-def _most_readers(given: int | None) -> int:
-    """How many readers there may be. `given`: `Limits.readers`. Warns if that exceeds the limit of files."""
+def _most_readers(readers: int | None) -> int:
+    """Returns how many readers are allowed. `readers` is `Limits.readers`. Logs a warning if it exceeds what the limit
+    on files allows."""
     limit = file_limit()
-    sure = MOST_READERS if limit is None else max(1, limit - reserved(limit))
-    if given is None:
-        return min(sure, MOST_READERS)
-    if limit is not None and given > sure:
+    safe = MOST_READERS if limit is None else max(1, limit - reserved(limit))
+    if readers is None:
+        return min(safe, MOST_READERS)
+    if limit is not None and readers > safe:
         _log.warning(
             "Limits.readers is %d, and this process may open %d files (ulimit -n): above %d readers, connections may "
-            "be refused, and whatever else opens files may fail. Raise the limit of files, or lower readers.",
-            given,
+            "be refused, and whatever else opens files may fail. Raise the limit on files, or lower readers.",
+            readers,
             limit,
-            sure,
+            safe,
         )
-    return given
+    return readers
 
 
 def _is_reached(limit: int | None, count: int) -> bool:
@@ -151,7 +152,7 @@ def _is_reached(limit: int | None, count: int) -> bool:
 
 @contextmanager
 def _counted(counts: Counter[Hashable], user: Hashable) -> Iterator[None]:
-    """One more of a user."""
+    """Counts one more for a user within the block."""
     counts[user] += 1
     try:
         yield

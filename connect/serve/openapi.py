@@ -1,6 +1,7 @@
-"""What the routes take and answer, as OpenAPI describes it in a FastAPI app. Pure; never what a route does.
+"""Describes the requests and answers of the routes in OpenAPI, for a FastAPI app. Pure.
 
-Each schema is written out where it is used: a name among the app's components could be one that the app itself uses.
+Schemas are inlined where they are used, because a name among the components of the app's schema could be one that the
+app itself uses.
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ Schema = dict[str, Any]
 _TEXT: Final[Schema] = {"type": "string"}
 _BOOLEAN: Final[Schema] = {"type": "boolean"}
 _WORDS: Final = ("title", "description", "discriminator")
-"""What is left out of the protocol's models: texts for people, and a mapping whose references would lead nowhere."""
+"""Keywords that are left out of the protocol's schemas: texts for people, and a mapping with references to definitions
+that inlining removes."""
 
 
 class _Operation(NamedTuple):
-    """One method of one path. `answers`: by status, a schema of JSON, a stream, a page, or nothing."""
+    """One method of one path. `answers`: by status, the schema of a JSON body, a stream, a page, or None for no
+    body."""
 
     answers: Mapping[int, Schema | str | None]
     body: Schema | None = None
@@ -33,8 +36,8 @@ class _Operation(NamedTuple):
 
 
 def described(method: str, path: str) -> dict[str, Any]:
-    """What FastAPI's `add_api_route` takes about a route: its responses, and the rest of its operation. Empty for a
-    route that is not described. `path`: without the prefix of all the agents' paths."""
+    """Returns the arguments of FastAPI's `add_api_route` that describe a route: its responses, and the rest of its
+    operation. Empty for a route without a description. `path` is without the prefix that all of these routes share."""
     operation = _OPERATIONS.get((method, path))
     if operation is None:
         return {}
@@ -52,7 +55,7 @@ def described(method: str, path: str) -> dict[str, Any]:
 
 
 def query_of(method: str, path: str) -> Mapping[str, Schema]:
-    """The parameters that a route takes in its query."""
+    """Returns the schemas of a route's query parameters, by name."""
     operation = _OPERATIONS.get((method, path))
     return {} if operation is None else operation.query
 
@@ -62,7 +65,7 @@ def _response(answer: Schema | str | None) -> dict[str, Any]:
         return {"description": "Done."}
     if answer == _STREAM:
         content = {kind: {"schema": _TEXT} for kind in ("text/event-stream", JsonLines.media_type)}
-        return {"description": "Events of AG-UI, as server-sent events or as lines of JSON.", "content": content}
+        return {"description": "AG-UI events, as server-sent events or as lines of JSON.", "content": content}
     if isinstance(answer, str):
         return {"description": "A page.", "content": {answer: {"schema": _TEXT}}}
     return {"description": "As described.", "content": {"application/json": {"schema": answer}}}
@@ -73,15 +76,15 @@ def _object(required: Mapping[str, Schema], **optional: Schema) -> Schema:
 
 
 def _inlined(schema: Any, definitions: Mapping[str, Any]) -> Any:
-    """A schema without references, and without what is only for people."""
+    """Returns a schema without references, and without texts for people."""
     if isinstance(schema, list):
-        return [_inlined(each, definitions) for each in schema]
+        return [_inlined(part, definitions) for part in schema]
     if not isinstance(schema, dict):
         return schema
     if "$ref" in schema:
         return _inlined(definitions[schema["$ref"].rpartition("/")[2]], definitions)
     return {
-        name: {key: _inlined(each, definitions) for key, each in value.items()}
+        name: {key: _inlined(part, definitions) for key, part in value.items()}
         if name == "properties"
         else _inlined(value, definitions)
         for name, value in schema.items()
@@ -102,7 +105,7 @@ def _nullable(schema: Schema) -> Schema:
 _STREAM: Final = "stream"
 _INPUT: Final = _input()
 _ERROR: Final = {"type": "object", "properties": {"error": _TEXT, "message": _TEXT}}
-"""Neither is required: a refusal by a dependency of the app has the shape of FastAPI's own errors."""
+"""Neither field is required, because a refusal by a dependency of the app has the shape of FastAPI's own errors."""
 _TIME: Final = {"type": "string", "format": "date-time"}
 _THREAD: Final = _object(
     {
@@ -133,7 +136,7 @@ _INFO: Final = _object(
 )
 _ENVELOPE: Final = _object({"method": _TEXT}, params={"type": "object"}, body={})
 _OF: Final = {"agent": _TEXT}
-"""Which agent is meant, where there are several."""
+"""The query parameter that names the agent if there are several."""
 _EVENTS: Final = {"events": {"type": "string", "enum": [RUNS]}}
 _LISTED: Final = {
     **_OF,
@@ -174,4 +177,4 @@ _OPERATIONS: Final[Mapping[tuple[str, str], _Operation]] = {
     ("GET", "/health"): _Operation({200: _object({"status": _TEXT})}),
     ("GET", "/ready"): _Operation({200: _object({"status": _TEXT})}),
 }
-"""By method, and by path without the prefix of all the agents' paths."""
+"""The operations, by method and by path without the prefix that all of these routes share."""

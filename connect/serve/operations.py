@@ -1,5 +1,5 @@
-"""What clients request of an agent, whatever the protocol: one frozen value for each operation; and what
-`Service.perform` gives for them. No I/O: a protocol makes operations from requests, and answers from results.
+"""The operations that clients request of an agent, whatever their protocol, and the results that `Service.perform`
+returns for them. Each is a frozen value. No I/O: a protocol makes operations from requests, and answers from results.
 
 | operation | result |
 |---|---|
@@ -12,8 +12,8 @@
 | `ReadState` | `ThreadState` |
 | `DeleteThread` | `Deleted` |
 
-`agent` is the name of an agent that is served (`AgentNames`). A `thread_id` is what the client sent: `Service.open`
-alone reads it.
+`agent` is the name of an agent that is served (`AgentNames`). A `thread_id` is the text that the client sent. Only
+`Service.open` validates it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from .streams.transmission import Stream
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Input:
-    """An operation with the input of a run."""
+    """An operation that has the input of a run."""
 
     action: ClassVar[Action] = "run"
     agent: str
@@ -56,19 +56,20 @@ class _Input:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run(_Input):
-    """Starts the run of an input, and streams it. The run continues when its client leaves, as the agent's intake says,
-    also if that is before it has started."""
+    """Starts the run of an input, and streams it. The agent's intake says whether the run continues when its client
+    leaves, even if the client leaves before the run has started."""
 
     past_errors: PastErrors = "error"
     is_direct: bool = False
-    """Whether the client is known to read the stream itself."""
+    """Whether the client is known to read the stream directly, without a server in between."""
     shows_refusals: bool = False
-    """Whether the refusal of an answer to interrupts is streamed with what the thread waits for (see `endings`)."""
+    """Whether a refused answer to interrupts is answered with a stream: the refusal, and the interrupts that the thread
+    waits for (see `endings`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decline(_Input):
-    """Runs nothing for an input of a user who may run it, and says that the run is over."""
+    """Authorizes the user of an input to run it, but runs nothing, and answers that the run has finished."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,27 +83,27 @@ class _Thread:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connect(_Thread):
-    """Streams a thread and what runs on it, to its end."""
+    """Streams a thread and its active run, until that run ends."""
 
     view: ClientView | None = None
-    """The client's messages and state; None: they are not known."""
+    """The client's messages and state, or None if they are not known."""
     version: str | None = PROTOCOL_VERSION
     """The protocol version of the client."""
     past_errors: PastErrors = "error"
     after: Offset | None = None
-    """The client has all events before it."""
+    """The position up to which the client has all events, or None if it is not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watch(_Thread):
-    """Streams a thread, and from then on every run of it, for as long as the client stays."""
+    """Streams a thread, and then every run of it for as long as the client stays."""
 
     after: Offset | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stop(_Thread):
-    """Stops a run, or without a run's id the thread's active run."""
+    """Stops a run, or the thread's active run if there is no run id."""
 
     action: ClassVar[Action] = "stop"
     run_id: str | None = None
@@ -110,17 +111,17 @@ class Stop(_Thread):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadThread(_Thread):
-    """Reads how a list shows a thread."""
+    """Reads the entry of a thread in a list of threads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadState(_Thread):
-    """Reads a thread as a client has it that connects."""
+    """Reads the messages and the state that a client which connects to a thread receives."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeThread(_Thread):
-    """Writes metadata of a thread."""
+    """Changes metadata of a thread."""
 
     action: ClassVar[Action] = "update"
     metadata: Mapping[str, Any]
@@ -140,8 +141,8 @@ class DescribeAgents:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListThreads:
-    """Lists the threads of an agent, the newest first. `cursor`: the end of the page before. `archived`: whether
-    archived threads are listed too."""
+    """Lists the threads of an agent, newest first. `cursor`: the end of the previous page. `archived`: whether archived
+    threads are listed too."""
 
     agent: str
     status: ThreadStatus | None = None
@@ -151,28 +152,29 @@ class ListThreads:
 
 
 OnThread = Run | Decline | Connect | Watch | Stop | ReadThread | ReadState | ChangeThread | DeleteThread
-"""The operations on a thread. `action`: what `authorize` is asked."""
+"""The operations on a thread. `action` is passed to `authorize`."""
 Operation = OnThread | DescribeAgents | ListThreads
 
 
 @dataclass(frozen=True, slots=True)
 class Declined:
-    """A run in which nothing happened. `events`: those of it."""
+    """The `events` of a run in which nothing happened."""
 
     events: list[Event]
 
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """What became of the run that was to be stopped; None: there was none."""
+    """The result of stopping a run, or None if there was no such run."""
 
     result: CancelResult | None
 
 
 @dataclass(frozen=True, slots=True)
 class AgentList:
-    """The agents that a user may list, by name. `only`: the agent that is served alone. `may_manage`: whether the user
-    may list, change and delete threads, as far as that is known. `has_sockets`: whether there are WebSockets."""
+    """The agents that a user may list, by name. `only`: the name of the agent, if only one is served. `may_manage`:
+    whether the user may list, change and delete threads, as far as that is known. `has_sockets`: whether the app serves
+    WebSockets."""
 
     agents: Mapping[str, Agent]
     only: str | None
@@ -198,7 +200,7 @@ class OneThread:
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """The thread is deleted."""
+    """The thread was deleted."""
 
 
 Result = Stream | Declined | Stopped | AgentList | ThreadList | OneThread | ThreadState | Deleted

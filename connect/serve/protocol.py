@@ -1,8 +1,8 @@
-"""What a protocol is made of: `Endpoint`, which has a pure `parse` and makes a `Wire` for each reader; `Call`, which it
-reads; `Reply`, which it answers. No I/O.
+"""The parts of a protocol. An `Endpoint` has a pure `parse`, which reads a `Call`, and makes a `Wire` for each reader
+or a `Reply`. No I/O.
 
-A protocol is a folder with a function `endpoints(agents)`, and one line in `routes.PROTOCOLS`. What it does not do:
-know who asks, enforce limits, look at threads. `Service.perform` does that, once for all protocols.
+A protocol is a folder with a function `endpoints(agents)`, and an entry in `routes.PROTOCOLS`. It does not determine
+users, enforce limits or read threads. `Service.perform` does that for all protocols.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .operations import Deleted, Operation, Result, Stopped
 from .streams.transmission import Stream
 
 _LINES: Final = ("application/x-ndjson", "application/jsonl")
-"""What a client accepts that wants lines of JSON."""
+"""The media types in the `Accept` header of a client that wants lines of JSON."""
 
 
 _Parsed = TypeVar("_Parsed")
@@ -29,8 +29,8 @@ _Parsed = TypeVar("_Parsed")
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request, as far as a protocol reads it. `path`, `query`: the parameters of the path and of the query.
-    `headers`: by names in any case. `body`: the value of the JSON that was sent; None without a body."""
+    """The parts of a request that a protocol reads. `path`, `query`: the parameters of the path and of the query.
+    `headers`: by name, ignoring case. `body`: the value of the JSON body, or None without a body."""
 
     agents: AgentNames
     limits: Limits
@@ -42,8 +42,8 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer that is not a stream. `content`: a value that becomes JSON; bytes, which have a `media_type`; None:
-    there is nothing to say."""
+    """An answer that is not a stream. `content`: a value that is sent as JSON, or bytes with a `media_type`, or None
+    for an empty answer."""
 
     content: Any
     status: int = HTTPStatus.OK
@@ -51,14 +51,14 @@ class Reply:
 
 
 def stop_reply(result: Stopped) -> Reply:
-    """Whether a run was stopped: 202 while its graph still runs."""
+    """Returns the reply that says whether a run was stopped: 202 while its graph is still running."""
     if result.result == "stopping":
         return Reply({"stopped": False, "stopping": True}, HTTPStatus.ACCEPTED)
     return Reply({"stopped": result.result is not None})
 
 
 def plain_reply(result: Result) -> Reply:
-    """The reply to a `Stop` and to a `DeleteThread`."""
+    """Returns the reply to a `Stop` or a `DeleteThread`."""
     match result:
         case Stopped():
             return stop_reply(result)
@@ -68,18 +68,18 @@ def plain_reply(result: Result) -> Reply:
 
 
 def wants_lines(headers: Mapping[str, str]) -> bool:
-    """Whether a client wants lines of JSON in place of server-sent events."""
+    """Whether a client wants lines of JSON instead of server-sent events."""
     accepted = headers.get("accept", "")
-    return any(each in accepted for each in _LINES) and "text/event-stream" not in accepted
+    return any(media_type in accepted for media_type in _LINES) and "text/event-stream" not in accepted
 
 
 def sse_or_lines(call: Call, stream: Stream) -> Wire:
-    """Server-sent events without ids, or lines of JSON, as the client accepts them."""
+    """Returns the wire that the client accepts: server-sent events without ids, or lines of JSON."""
     return JsonLines(stream.version) if wants_lines(call.headers) else Sse(stream.version)
 
 
 async def parsed(parse: Callable[[Call], _Parsed], call: Call) -> _Parsed:
-    """What `parse` makes of a call; in a thread if the call is large."""
+    """Returns the result of `parse` for a call, which is parsed in a thread if it is large."""
     return await off_loop(parse, size_of(call.body), call)
 
 
@@ -87,12 +87,12 @@ async def parsed(parse: Callable[[Call], _Parsed], call: Call) -> _Parsed:
 class Endpoint:
     """One method of one path.
 
-    `parse`: the operation that a request asks for; None: the request is for another endpoint of the same method and
-    path. Raises `Refusal` for a request that is invalid; it is pure, and may be called in a thread. `path`: as
-    Starlette writes paths; `{thread:path}` is a thread's id. `summary`: what it does, in a line. `check`: raises
-    `Refusal` for what is known to be wrong before the body is read. It is not known by then which endpoint of a method
-    and path a request is for, so the checks of all of them are made. `wire`: makes bytes of a stream, for its reader.
-    `reply`: answers any other result.
+    `parse`: returns the operation that a request asks for, or None if the request is for another endpoint of the same
+    method and path. Raises `Refusal` for an invalid request. It is pure, and may be called in a thread. `path`: the
+    path in Starlette's syntax. `{thread:path}` is a thread's id. `summary`: what the endpoint does, in a line. `check`:
+    raises `Refusal` for errors that can be found before the body is read. At that time it is not known which endpoint
+    of a method and path a request is for, so the checks of all of them are called. `wire`: makes the wire that encodes
+    a stream for its reader. `reply`: answers any other result.
     """
 
     method: str
@@ -104,9 +104,10 @@ class Endpoint:
     reply: Callable[[Result], Reply] = plain_reply
 
 
-Protocol = Callable[[AgentNames], Iterable[Endpoint]]
+EndpointFactory = Callable[[AgentNames], Iterable[Endpoint]]
+"""Makes the endpoints of a protocol."""
 
 
 def invalid(message: str) -> Refusal:
-    """The refusal of an invalid request."""
+    """Returns the refusal of an invalid request."""
     return Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_input", message)

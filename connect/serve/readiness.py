@@ -1,10 +1,10 @@
-"""Whether the process answers, and the agents can be used now: the pages that a load balancer requests (`pages`), and
-`Readiness`, which probes checkpointers and platforms.
+"""Answers whether the process responds, and whether the agents can be used: the pages that a load balancer requests
+(`pages`), and `Readiness`, which probes checkpointers and platforms.
 
-    GET /health                  {"status": "ok"}: the process answers
-    GET /ready                   {"status": "ready"}: checkpointers and platforms answer too; else 503
+    GET /health                  {"status": "ok"}: the process responds
+    GET /ready                   {"status": "ready"}: checkpointers and platforms respond too; otherwise 503
 
-A platform is ready if it answers, whatever it answers below 500: its authentication is not tested here.
+A platform is ready if it answers with any status below 500. Its authentication is not tested here.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _log = logging.getLogger(__name__)
 
 
 class Readiness:
-    """Probes what the agents depend on, each checkpointer and each platform's client once. `timeout`: seconds in which
-    each has to answer."""
+    """Probes the checkpointers and platforms of the agents, each of them once. `timeout`: seconds within which each has
+    to respond."""
 
     def __init__(self, backends: Mapping[str, Backend], timeout: float) -> None:
         self._timeout = timeout
@@ -35,8 +35,8 @@ class Readiness:
         self._probe: asyncio.Task[list[str]] | None = None
 
     async def not_ready(self) -> list[str]:
-        """The names of the agents that can't be used now; logged with the reason. Requests that come at once share
-        their answer: the route is open to all, and costs one probe at a time."""
+        """Returns the names of the agents that can't be used now, and logs the reasons. Concurrent requests share one
+        probe, because anyone may request this."""
         if self._probe is None or self._probe.done():
             self._probe = asyncio.create_task(self._unready(), name="readiness of agents")
         return await asyncio.shield(self._probe)
@@ -46,7 +46,8 @@ class Readiness:
         return sorted(name for names in answers for name in names)
 
     async def _fails(self, backend: Backend, names: list[str]) -> list[str]:
-        """The names, if what these agents depend on does not answer."""
+        """Returns the names if the checkpointer or platform of these agents does not respond, otherwise an empty
+        list."""
         try:
             async with asyncio.timeout(self._timeout):
                 await backend.probe()
@@ -61,7 +62,7 @@ class Readiness:
 
 
 def pages(readiness: Readiness) -> dict[str, Callable[[Request], Awaitable[Response]]]:
-    """By path, what answers who asks whether requests can be sent here."""
+    """Returns the handlers of the pages, by path."""
 
     async def health(request: Request) -> Response:
         """Whether the process answers."""
@@ -71,7 +72,7 @@ def pages(readiness: Readiness) -> dict[str, Callable[[Request], Awaitable[Respo
         """Whether the agents can be used now."""
         if await readiness.not_ready():
             headers = {"Retry-After": str(RETRY_AFTER)}
-            message = "Not ready. The server's log names the agents, and the reason."  # anybody may ask here
+            message = "Not ready. The server's log names the agents, and the reason."  # anyone may request this page
             raise Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "not_ready", message, headers)
         return json_response({"status": "ready"})
 

@@ -1,20 +1,20 @@
-"""Endpoints as routes, whose every answer is ours: wrong methods, errors, and the end of the server. Never what a
-request asks for, or what is done.
+"""Turns endpoints into routes, and answers all requests for them, even those with a wrong method, with errors, or
+during the end of the server. What a request asks for is decided by its endpoint.
 
-What a request passes before its body is read, in this order; each step may refuse it:
+Before its body is read, a request passes these checks, in this order. Each of them may refuse it:
 
 1. its host, and the origin of its page (`app`); in a FastAPI app the route's dependencies
-2. the method, and whether the server is shutting down (`shutdown`)
-3. the user (`users.Users.authenticate`), but for pages
-4. the checks of all endpoints with this method and path: in plain AG-UI whether there is such an agent
-5. what its headers say of the body: type and length (`body`); a place among the bodies that are read (`bodies`)
+2. its method, and whether the server is shutting down (`shutdown`)
+3. its user (`users.Users.authenticate`), except for pages
+4. the checks of all endpoints with this method and path: in plain AG-UI, whether the agent exists
+5. the type and length of the body in its headers (`body`), and a place among the bodies that are being read (`bodies`)
 
-Then the endpoint says which operation it is, and `Service.perform` does it.
+Then an endpoint parses the request into an operation, and `Service.perform` performs it.
 
-A path is taken with and without a slash at its end: a redirect would lose the body, or the credentials.
+A path is accepted with and without a slash at its end, because a redirect would lose the body or the credentials.
 
-Frameworks match paths that are decoded, and the id of a thread may have slashes in it. So what a path is about is read
-from the path as it was written: `/threads/a/messages` are the messages of `a`, `/threads/a%2Fmessages` is a thread.
+Frameworks match decoded paths, and the id of a thread may contain slashes. So the path is read as it was sent, before
+decoding: `/threads/a/messages` are the messages of the thread `a`, and `/threads/a%2Fmessages` is a thread.
 """
 
 from __future__ import annotations
@@ -46,21 +46,22 @@ from .streams.stream import HEADERS, EventStream
 from .streams.transmission import Stream
 
 Handler = Callable[[Request], Awaitable[Response]]
-"""What answers a request."""
+"""A function that answers a request."""
 
 _BELOW: Final = re.compile(r"(?P<thread>.*\{thread:path\})/(?P<name>\w+)")
-"""The path of what is below a thread."""
+"""The path of a resource below a thread."""
 
 
 def routes(service: Service, endpoints: Iterable[Endpoint], pages: Mapping[str, Handler]) -> list[Route]:
-    """The routes of endpoints, in their order. Those of the same method and path are asked one after the other whose
-    request it is. `pages`: by path, what answers GET without authentication; they come first."""
+    """Returns the routes of endpoints, in their order. Endpoints with the same method and path are tried one after the
+    other until one recognizes the request. `pages`: handlers that answer GET without authentication, by path. They come
+    first."""
     by_path: dict[str, dict[str, list[Endpoint]]] = {path: {} for path in pages}
     for endpoint in endpoints:
         by_path.setdefault(endpoint.path, {}).setdefault(endpoint.method, []).append(endpoint)
     routers: dict[str, MethodRouter] = {}
     for path, by_method in by_path.items():
-        handlers: dict[str, Handler] = {method: _handler(service, each) for method, each in by_method.items()}
+        handlers: dict[str, Handler] = {method: _handler(service, group) for method, group in by_method.items()}
         if path in pages:
             routers[path] = MethodRouter(service, {"GET": pages[path], **handlers}, is_open=("GET",))
         elif (below := _BELOW.fullmatch(path)) is not None:
@@ -73,13 +74,13 @@ def routes(service: Service, endpoints: Iterable[Endpoint], pages: Mapping[str, 
 
 
 def _routes_to(router: MethodRouter, path: str) -> list[Route]:
-    """The routes of one path that this answers."""
+    """Returns the routes of one path that this router answers."""
     paths = [path] if path.endswith(":path}") else sorted({path.rstrip("/") or "/", path.rstrip("/") + "/"})
-    return [Route(each, router) for each in paths]
+    return [Route(route_path, router) for route_path in paths]
 
 
 def _handler(service: Service, endpoints: Sequence[Endpoint]) -> Handler:
-    """Answers the requests for endpoints of the same method and path."""
+    """Returns the handler for endpoints with the same method and path."""
 
     async def answer(request: Request) -> Response:
         params = dict(request.path_params)
@@ -106,7 +107,7 @@ def _handler(service: Service, endpoints: Sequence[Endpoint]) -> Handler:
 
 
 async def _body(request: Request, bodies: Bodies) -> Any:
-    """What the request's JSON says; None without a body."""
+    """Returns the JSON value of a request's body, or None without a body."""
     headers = request.headers
     is_empty = "transfer-encoding" not in headers and headers.get("content-length", "0") == "0"
     if request.method in ("GET", "HEAD") or (is_empty and request.method == "DELETE"):
@@ -123,19 +124,20 @@ def _response(reply: Reply) -> Response:
 
 
 def _thread_of(request: Request) -> str:
-    """The thread's id, which may have slashes in it; one that ends the path as it was written is none of it."""
+    """Returns the thread's id, which may contain slashes. A slash that ends the path as it was sent is not part of
+    it."""
     thread = str(request.path_params["thread"])
-    return thread.removesuffix("/") if _written(request).endswith(b"/") else thread
+    return thread.removesuffix("/") if _raw_path(request).endswith(b"/") else thread
 
 
-def _written(request: Request) -> bytes:
-    """The path as it was written; empty where the server does not give it."""
+def _raw_path(request: Request) -> bytes:
+    """Returns the path as it was sent, before decoding. Empty if the server does not pass it on."""
     raw: bytes = request.scope.get("raw_path") or b""
     return raw.partition(b"?")[0]
 
 
 class MethodRouter:
-    """Answers the requests for one path: an ASGI app, and by `answer` an endpoint."""
+    """Answers the requests for one path. It is an ASGI app, and `answer` is a handler."""
 
     def __init__(self, service: Service, by_method: dict[str, Handler], *, is_open: Collection[str] = ()) -> None:
         self._service = service
@@ -144,12 +146,12 @@ class MethodRouter:
             self._by_method = {**by_method, "HEAD": by_method["GET"]}
         self._allow = {"Allow": ", ".join([*self._by_method, "OPTIONS"])}
         self.is_open = frozenset(is_open) | ({"HEAD"} if "GET" in is_open else set())
-        """The methods that it answers without authentication."""
+        """The methods that are answered without authentication."""
         self.methods = tuple(self._by_method)
-        """The methods that it answers, but OPTIONS."""
+        """The methods that are answered, except OPTIONS."""
 
     def summary(self, method: str) -> str:
-        """The first line of the docstring of what answers a method."""
+        """Returns the first line of the docstring of a method's handler."""
         return (self._by_method[method].__doc__ or "").strip().partition("\n")[0].rstrip(".")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -158,7 +160,8 @@ class MethodRouter:
         await response(scope, receive, send)
 
     async def answer(self, request: Request) -> Response:
-        """The response to a request. Its reader is bounded. Raises what an exception handler of the app answers."""
+        """Returns the response to a request, whose reader is subject to the limits. Raises an exception if the app has
+        an exception handler for it."""
         self._service.check_lifespan()
         response = await self._response(request)
         if isinstance(response, EventStream):
@@ -187,8 +190,8 @@ class MethodRouter:
 
 
 class _BelowThread(MethodRouter):
-    """Answers the requests for a path below a thread, which ends in `name`; where the slash before it is a part of the
-    thread's id, `thread` answers."""
+    """Answers the requests for a path below a thread, which ends in `name`. If the slash before the name is part of the
+    thread's id, the router that `thread` returns answers instead."""
 
     def __init__(
         self, service: Service, by_method: dict[str, Handler], name: str, thread: Callable[[], MethodRouter]
@@ -198,9 +201,9 @@ class _BelowThread(MethodRouter):
         self._thread = thread
 
     async def answer(self, request: Request) -> Response:
-        """As `MethodRouter.answer`."""
-        written = _written(request).removesuffix(b"/").rpartition(b"/")[2]
-        if not written or unquote_to_bytes(written) == self._name.encode():
+        """See `MethodRouter.answer`."""
+        last = _raw_path(request).removesuffix(b"/").rpartition(b"/")[2]
+        if not last or unquote_to_bytes(last) == self._name.encode():
             return await super().answer(request)
         end = f"/{self._name}/" if request.scope["path"].endswith("/") else f"/{self._name}"
         params = request.path_params

@@ -1,8 +1,9 @@
-"""What is done for clients, whatever their protocol: `Service.perform`. Never paths, bodies or bytes.
+"""Performs the operations of clients, whatever their protocol: `Service.perform`. Paths, bodies and bytes are handled
+elsewhere.
 
-An operation on a thread opens it first (`Service.open`): the agent and the thread's id are validated, and the user is
-authorized. Then capacity is reserved; only then is anything of the thread read. What is refused is raised as in
-`errors`.
+An operation on a thread first opens the thread (`Service.open`), which validates the agent and the thread's id and
+authorizes the user. Then it reserves capacity. Only after that is anything of the thread read. A refusal is raised as
+one of the exceptions that `errors` answers.
 """
 
 from __future__ import annotations
@@ -67,9 +68,9 @@ from .streams.shutdown import Closing
 from .streams.transmission import Stream
 
 _PAGES: Final = 8
-"""Pages of a backend that one answer is gathered from, where archived threads are left out."""
-_KEPT_OUT: Final = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND)
-"""Refusals after which nothing of the thread is sent."""
+"""How many pages of a backend are read for one answer at most, if archived threads are left out."""
+_WITHOUT_ACCESS: Final = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND)
+"""The statuses of refusals after which nothing of the thread may be sent."""
 _ENDS_HERE = "The server is shutting down, and with it this run."
 _CONTINUES = "This server is shutting down. The run continues, or keeps its place in the queue: connect to it again."
 
@@ -82,8 +83,8 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
-    """A thread that a user may use, as an agent has it. `name`: of the agent."""
+class AgentThread:
+    """An agent, and a thread that a user may use with it. `name`: the name of the agent."""
 
     name: str
     agent: Agent
@@ -95,12 +96,12 @@ class Opened:
         return self.thread.backend
 
     async def options(self, version: str | None) -> Options:
-        """The options for a client of this protocol version. Raises as `Platform.options`."""
+        """Returns the options for a client of this protocol version. Raises what `Platform.options` raises."""
         return await self.agent.options_for(self.source, version)
 
 
 class Service:
-    """The agents of one app, and what is done with them. `app.state.service` is the app's."""
+    """Performs operations on the agents of one app. It is `app.state.service`."""
 
     def __init__(
         self,
@@ -124,65 +125,67 @@ class Service:
         self.has_sockets = False
         """Whether the app serves WebSockets."""
         self.has_lifespan = False
-        """Whether the lifespan of its routes was entered."""
+        """Whether the lifespan of the routes was entered."""
         self.enter_lifespan = ""
-        """What has to be written for that, where it was forgotten."""
+        """The code that enters the lifespan, for the error that is logged if it was not entered."""
         self._has_warned = False
         self.heartbeat = heartbeat
         closing.at_begin = self._begin_to_end
 
     def check_lifespan(self) -> None:
-        """Logs an error at the first request, if the lifespan of the routes was never entered. Otherwise nobody would
-        notice before the server ends. The request is served: a test client that is no context runs no lifespan either,
-        and nothing distinguishes its requests from others."""
+        """Logs an error at the first request if the lifespan of the routes was never entered. Otherwise nobody would
+        notice before the server ends. The request is served all the same: a test client that is not used as a context
+        manager does not run the lifespan either, and its requests look like any others."""
         self.closing.reopen_elsewhere()
         if not (self.has_lifespan or self._has_warned):
             self._has_warned = True
             _log.error(_NO_LIFESPAN, ", ".join(self.agents), self.enter_lifespan)
 
     async def perform(self, operation: Operation, caller: Caller) -> Result:
-        """Does what an operation says, if the caller may. Raises `Refusal` and other errors that `errors` answers."""
+        """Performs an operation, if the caller may do that. Raises `Refusal`, and other errors that `errors`
+        answers."""
         match operation:
             case DescribeAgents():
-                return await self._listed(caller)
+                return await self._list_agents(caller)
             case ListThreads():
-                return ThreadList(operation.agent, await self._page(operation, caller))
+                return ThreadList(operation.agent, await self._list_threads(operation, caller))
             case Run(shows_refusals=True) if answers(operation.input):
                 return await self._run_or_show(operation, caller)
         return await self._perform_on(await self._open_for(operation, operation.action, caller), operation, caller)
 
     async def open(
         self, caller: Caller, action: Action, agent: str, thread_id: str, run_id: str | None = None
-    ) -> Opened:
-        """The thread for an action of this user. Nothing else gives one: no thread is read, run or changed without it.
+    ) -> AgentThread:
+        """Opens a thread for an action of this user. There is no other way to get a thread, so none is read, run or
+        changed without authorization.
 
-        Raises `Refusal` where the user may not do this, and `InvalidThreadIdError`. Whether the thread matches the
-        user's filter is found where it is read."""
+        Raises `Refusal` if the user may not do this, and `InvalidThreadIdError`. Whether the thread matches the user's
+        filter is checked when the thread is read."""
         served = self._agent(agent)
         label_request(caller.request, agent, thread_id, run_id)
         checked_thread_id(thread_id, in_url=served.backend.ids_in_url)
         source = await self._source_for(caller, action, agent, thread_id, run_id)
-        return Opened(agent, served, OpenThread(source, thread_id))
+        return AgentThread(agent, served, OpenThread(source, thread_id))
 
-    async def _open_for(self, operation: OnThread, action: Action, caller: Caller) -> Opened:
+    async def _open_for(self, operation: OnThread, action: Action, caller: Caller) -> AgentThread:
         run_id = operation.run_id if isinstance(operation, Run | Decline | Stop) else None
         return await self.open(caller, action, operation.agent, operation.thread_id, run_id)
 
-    async def _perform_on(self, opened: Opened, operation: OnThread, caller: Caller) -> Result:
+    async def _perform_on(self, opened: AgentThread, operation: OnThread, caller: Caller) -> Result:
         thread = opened.thread
         match operation:
             case Run():
                 return await self._run(opened, operation, caller)
-            case Decline(input=given):
-                started = agui.run_started(thread.id, given.run_id, given.protocol_version)
-                return Declined([started, agui.run_finished(thread.id, given.run_id, {"type": "success"})])
+            case Decline(input=run_input):
+                started = agui.run_started(thread.id, run_input.run_id, run_input.protocol_version)
+                return Declined([started, agui.run_finished(thread.id, run_input.run_id, {"type": "success"})])
             case Connect():
                 return await self._connect(opened, operation, caller)
             case Watch():
                 return await self._watch(opened, operation, caller)
             case Stop():
-                await thread.hold(operation.run_id)  # a run of another process could not be found
-                try:  # a synchronous function cannot be interrupted, but the run's readers have its end at once
+                await thread.hold(operation.run_id)  # a run of another process would not be found
+                try:  # a synchronous node cannot be interrupted, but the run's readers receive its end at once
                     return Stopped(await thread.stop(operation.run_id, wait=self.limits.stop_timeout))
                 except RunNotFoundError:
                     return Stopped(None)
@@ -201,24 +204,27 @@ class Service:
                 return Deleted()
 
     async def _run_or_show(self, operation: Run, caller: Caller) -> Stream:
-        """The run; if it is refused, the refusal as an event, and what the thread waits for."""
+        """Streams the run. If it is refused, streams the refusal as an event, followed by the interrupts that the
+        thread waits for."""
         try:
             return await self._run(await self._open_for(operation, operation.action, caller), operation, caller)
         except Exception as error:
             refusal = refusal_of(error)
-            if refusal is None or refusal.status in _KEPT_OUT:
+            if refusal is None or refusal.status in _WITHOUT_ACCESS:
                 raise
             log_refusal(error, caller.request)
             why = failed(refusal)
         opened = await self._open_for(operation, "read", caller)
         with ExitStack() as taken:
             taken.enter_context(self.capacity.reader(caller.identity))
-            batches = answered(unbegun(why, self._connected(opened)), operation.input, partial(self._connected, opened))
+            batches = answered(
+                unbegun(why, self._connect_again(opened)), operation.input, partial(self._connect_again, opened)
+            )
             return self._stream(opened, batches, None, taken.pop_all(), has_offsets=False)
 
-    async def _run(self, opened: Opened, operation: Run, caller: Caller) -> Stream:
-        given, source, version = operation.input, opened.source, operation.input.protocol_version
-        checked_run_id(given.run_id, in_url=source.ids_in_url)
+    async def _run(self, opened: AgentThread, operation: Run, caller: Caller) -> Stream:
+        run_input, source, version = operation.input, opened.source, operation.input.protocol_version
+        checked_run_id(run_input.run_id, in_url=source.ids_in_url)
         with ExitStack() as taken:
             taken.enter_context(self.capacity.reader(caller.identity))
             start = taken.enter_context(ExitStack())
@@ -227,17 +233,17 @@ class Service:
             if operation.is_direct:
                 options = direct_options(options)
             intake = await opened.agent.intake_for(caller.request)
-            await opened.thread.hold(given.run_id)
+            await opened.thread.hold(run_input.run_id)
             batches = await opened.thread.run(
-                given, options=options, intake=intake, past_errors=operation.past_errors, queue=self.limits.queue
+                run_input, options=options, intake=intake, past_errors=operation.past_errors, queue=self.limits.queue
             )
             if source.runs is not None:
-                start.close()  # `Runs` counts it from here on
-            if answers(given):
-                batches = answered(batches, given, partial(self._connected, opened))
-            return self._stream(opened, batches, version, taken.pop_all(), has_offsets=not answers(given))
+                start.close()  # from here on `Runs` counts it
+            if answers(run_input):
+                batches = answered(batches, run_input, partial(self._connect_again, opened))
+            return self._stream(opened, batches, version, taken.pop_all(), has_offsets=not answers(run_input))
 
-    async def _connect(self, opened: Opened, operation: Connect, caller: Caller) -> Stream:
+    async def _connect(self, opened: AgentThread, operation: Connect, caller: Caller) -> Stream:
         with ExitStack() as taken:
             taken.enter_context(self.capacity.reader(caller.identity))
             batches = await opened.thread.connect(
@@ -248,15 +254,15 @@ class Service:
             )
             return self._stream(opened, batches, operation.version, taken.pop_all())
 
-    async def _watch(self, opened: Opened, operation: Watch, caller: Caller) -> Stream:
+    async def _watch(self, opened: AgentThread, operation: Watch, caller: Caller) -> Stream:
         with ExitStack() as taken:
             taken.enter_context(self.capacity.reader(caller.identity))
             options = await opened.options(PROTOCOL_VERSION)
             batches = opened.thread.watch(options=options, after=operation.after)
             return self._stream(opened, batches, PROTOCOL_VERSION, taken.pop_all(), stays=True)
 
-    async def _page(self, operation: ListThreads, caller: Caller) -> ThreadPage:
-        """A page of the threads that the user may list."""
+    async def _list_threads(self, operation: ListThreads, caller: Caller) -> ThreadPage:
+        """Returns a page of the threads that the user may list."""
         label_request(caller.request, operation.agent)
         self.users.check_token(caller)
         threads = (await self._source_for(caller, "list", operation.agent)).threads
@@ -273,9 +279,9 @@ class Service:
             raise Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_input", message) from None
         return ThreadPage(listed, cursor)
 
-    async def _listed(self, caller: Caller) -> AgentList:
-        """The agents that the user may list; raises `Refusal` (403) if there is none."""
-        found = {}
+    async def _list_agents(self, caller: Caller) -> AgentList:
+        """Returns the agents that the user may list. Raises `Refusal` (403) if there are none."""
+        agents = {}
         for name, agent in self.agents.items():
             try:
                 await self.users.authorize(caller, "list", name, None)
@@ -284,13 +290,13 @@ class Service:
                 if refusal is None or refusal.status != HTTPStatus.FORBIDDEN:
                     raise
             else:
-                found[name] = agent
-        if not found:
+                agents[name] = agent
+        if not agents:
             raise forbidden()
-        return AgentList(found, self.names.only, self.users.may_manage(caller), self.has_sockets)
+        return AgentList(agents, self.names.only, self.users.may_manage(caller), self.has_sockets)
 
     def _agent(self, name: str) -> Agent:
-        """The agent of this name; raises `Refusal` (404)."""
+        """Returns the agent of this name. Raises `Refusal` (404) if there is none."""
         return self.agents[self.names.checked(name)]
 
     async def _source_for(
@@ -305,13 +311,13 @@ class Service:
             raise forbidden() from None
 
     async def prepare(self) -> None:
-        """Makes the first graphs of agents whose graphs are made for each request. Raises `ValueError` as `Agent`."""
+        """Makes the first graph of each agent whose graphs are made per request. Raises what `Agent.prepare` raises."""
         for name, agent in self.agents.items():
             await agent.prepare(name)
 
     async def hold_threads(self) -> None:
-        """Makes this process the one that runs on the threads of its agents. If another process has those of an agent,
-        that is logged, and requests that need them are refused."""
+        """Makes this process the only one that runs on the threads of its agents. If another process already runs on
+        the threads of an agent, that is logged, and requests that need these threads are refused."""
         for name, agent in self.agents.items():
             try:
                 await agent.backend.hold_threads(waits=False)
@@ -319,20 +325,21 @@ class Service:
                 log_failure(error, log_context(name, None))
 
     async def release_threads(self) -> None:
-        """Lets other processes run on the threads of its agents."""
+        """Lets other processes run on the threads of the agents."""
         for source in self.locals:
             await source.release_threads()
 
     @relaying
-    async def _connected(self, opened: Opened) -> Relayed:
-        """The thread for a client that declares no protocol version, past failures as custom events."""
+    async def _connect_again(self, opened: AgentThread) -> Relayed:
+        """Yields the events of a connection to the thread, for a client that declares no protocol version. Past
+        failures are custom events."""
         options = await opened.options(None)
         begin = partial(opened.thread.connect, options=options, past_errors="custom")
         yield with_errors(begin, options, partial(log_context, opened.name, opened.thread.id))
 
     def _begin_to_end(self) -> None:
-        """When the server begins to stop, runs and queued inputs that are read elsewhere need no readers here any more.
-        Other queued inputs are cancelled; their readers get a terminal event."""
+        """Prepares the runs for the end of the server. Runs and queued inputs that other processes can read continue
+        without readers here. Other queued inputs are cancelled, and their readers receive a terminal event."""
         for source in self.locals:
             if source.outlives_server:
                 source.keep_runs()
@@ -341,7 +348,7 @@ class Service:
 
     def _stream(
         self,
-        opened: Opened,
+        opened: AgentThread,
         batches: Batches,
         version: str | None,
         taken: AbstractContextManager[Any],

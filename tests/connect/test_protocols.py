@@ -193,7 +193,7 @@ def test_a_service_opens_threads_in_one_place() -> None:
     }
     assert elsewhere == {
         ("operations.py", "self.input.thread_id"),
-        ("streams/endings.py", "given.thread_id"),  # in the events that it makes
+        ("streams/endings.py", "run_input.thread_id"),  # in the events that it makes
         ("streams/transmission.py", "self._stream.thread_id"),  # in the log
     }
 

@@ -1,4 +1,4 @@
-"""Plain AG-UI over HTTP: what a stock client and a bare `EventSource` request (`runs`)."""
+"""Plain AG-UI over HTTP: the requests of AG-UI's own client and of a bare `EventSource` (`runs`)."""
 
 from .runs import endpoints
 

@@ -1,12 +1,12 @@
-"""Plain AG-UI over HTTP: the requests of a stock client and of a bare `EventSource`.
+"""Plain AG-UI over HTTP: the requests of AG-UI's own client and of a bare `EventSource`.
 
-    POST /{agent}                the run of a RunAgentInput, as an event stream
-    POST /{agent}/connect        a RunAgentInput: the thread's messages and state, and what runs on it, to its end
-    POST /{agent}/stop           {"threadId", "runId"?}, {"stopped": bool}; 202 if the run stops later
-    GET /{agent}/watch/{thread}  the thread, and every run of it; ?events=runs: only their starts and ends
-    GET /watch/{thread}          the same; ?agent= if there are several agents
+    POST /{agent}                a RunAgentInput; answered with its run as an event stream
+    POST /{agent}/connect        the same; answered with the thread, and its active run until that ends
+    POST /{agent}/stop           {"threadId", "runId"?}; answered with {"stopped": bool}, or 202 if the run stops later
+    GET /{agent}/watch/{thread}  the thread, and every run of it; with ?events=runs only their starts and ends
+    GET /watch/{thread}          the same; with ?agent= if there are several agents
 
-If there is one agent, the first four are served without its name too.
+If there is only one agent, the first three are also served without its name.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from ..streams.boundaries import RUNS, OnlyBoundaries
 from ..streams.transmission import Stream
 
 _LAST_EVENT_ID: Final = "last-event-id"
-"""The header of a client that comes back: the last id that it got."""
+"""The header with the last id that a client received before it reconnects."""
 
 
 def endpoints(agents: AgentNames) -> Iterator[Endpoint]:
-    """All of them; those with an agent's name last, for they take what the others leave."""
+    """Yields the endpoints. Those with an agent's name come last, because they match the paths of the others too."""
     watches = "Watch a thread: its messages and state, and every run of it from then on"
     yield Endpoint(method="GET", path="/watch/{thread:path}", summary=watches, parse=_watch, wire=_watch_wire)
     yield Endpoint(method="POST", path="/", summary="Run the only agent", parse=_run_only, wire=_wire)
@@ -58,17 +58,17 @@ def _run(call: Call) -> Run:
 
 def _run_only(call: Call) -> Run:
     if call.agents.only is None:
-        message = f"There are several agents: POST to one of them.{call.agents.sentence()}"
+        message = f"There are several agents. Send the POST request to one of them.{call.agents.sentence()}"
         raise Refusal(HTTPStatus.NOT_FOUND, "agent_expected", message)
     return _run(call)
 
 
 def _connect(call: Call) -> Connect:
     name = _agent(call)
-    given = input_of(call.body, call.limits, name, is_run=False)
-    version = given.protocol_version
-    view = ClientView(given.messages, given.state, version)
-    return Connect(agent=name, thread_id=given.thread_id, view=view, version=version, after=_after(call.headers))
+    run_input = input_of(call.body, call.limits, name, is_run=False)
+    version = run_input.protocol_version
+    view = ClientView(run_input.messages, run_input.state, version)
+    return Connect(agent=name, thread_id=run_input.thread_id, view=view, version=version, after=_after(call.headers))
 
 
 def _stop(call: Call) -> Stop:
@@ -89,7 +89,8 @@ def _watch(call: Call) -> Watch:
 
 
 def _wire(call: Call, stream: Stream) -> Wire:
-    """Lines of JSON, or server-sent events with the ids after which a client can continue."""
+    """Returns the wire that the client accepts: lines of JSON, or server-sent events with ids from which a client can
+    continue."""
     wire = sse_or_lines(call, stream)
     if stream.has_offsets and not wants_lines(call.headers):
         wire = SseWithIds(stream.version, has_id=_LAST_EVENT_ID in call.headers)
@@ -102,10 +103,11 @@ def _watch_wire(call: Call, stream: Stream) -> Wire:
 
 
 def _after(headers: Mapping[str, str]) -> Offset | None:
-    """Where the client of a request was, if it comes back."""
+    """Returns the position of a client that reconnects, or None if the client is new."""
     return offset_of(headers.get(_LAST_EVENT_ID))
 
 
 def _agent(call: Call) -> str:
-    """The name of the agent in the path, or else of the only agent. Raises `Refusal` if no agent has this name."""
+    """Returns the name of the agent in the path, or else of the only agent. Raises `Refusal` if no agent has this
+    name."""
     return call.agents.checked(str(call.path.get("agent", call.agents.only)))

@@ -89,9 +89,7 @@ class Users:
             user = await user
         if user is None or user is False or (isinstance(user, BaseUser) and not user.is_authenticated):
             headers = {"WWW-Authenticate": "Bearer", **CLOSE}
-            raise Refusal(
-                HTTPStatus.UNAUTHORIZED, "unauthenticated", "Expected headers that name a known user.", headers
-            )
+            raise Refusal(HTTPStatus.UNAUTHORIZED, "unauthenticated", "Authentication required.", headers)
         request.state.user = user
 
     async def authorize(self, caller: Caller, action: Action, agent: str, thread_id: str | None) -> Grant:

@@ -1,1 +1,1 @@
-"""Responses that are event streams, how one is sent, and how all of them end with the server."""
+"""Sends event streams as responses, and ends all of them with the server."""

@@ -1,7 +1,7 @@
-"""A response that is not a stream: `Answer`. Its reader is bounded as that of a stream is (`stream`).
+"""Sends a response that is not a stream: `Answer`. Its reader is subject to the same limits as that of a stream.
 
-Its body is sent in pieces. A reader that does not take a piece within `send_timeout` loses its connection, and the
-rest. An answer that is larger than a piece takes a place among the readers while it is sent.
+The body is sent in pieces. If a reader does not take a piece within `send_timeout`, its connection is dropped, and the
+rest is not sent. While an answer that is larger than a piece is sent, it counts as a reader.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _log = logging.getLogger(__name__)
 
 
 class Answer(Response):
-    """A response, sent to one reader. `capacity`: has the places of readers. `send_timeout`: seconds in which the
-    reader has to take a piece."""
+    """A response, sent to one reader. `capacity`: the limit on readers. `send_timeout`: seconds within which the reader
+    has to take a piece."""
 
     def __init__(
         self, response: Response, request: Request, capacity: Capacity, closing: Closing, send_timeout: float
@@ -43,7 +43,7 @@ class Answer(Response):
         self._send_timeout = send_timeout
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Sends it all, unless the reader does not take it, or the server ends."""
+        """Sends the whole response, unless the reader does not take it or the server ends."""
         connection = Connection(receive)
         try:
             with self._place():

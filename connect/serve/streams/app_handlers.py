@@ -1,5 +1,5 @@
-"""Whose answer an error gets: if the app that has the routes has an exception handler for it, that answers. Never here:
-our own answers (`errors`), which all other errors get.
+"""Decides who answers an error: the exception handlers of the app that has the routes, if there is one for it, or else
+the routes themselves, as in `errors`.
 """
 
 from __future__ import annotations
@@ -17,18 +17,19 @@ from ..errors import Refusal, log_refusal, refusal_of, request_label
 from .shutdown import Closing, refusal_to
 
 HANDSHAKE: Final = "langgraph_agui.handshake"
-"""Where a scope has the `receive` and `send` of a socket whose handshake a route of FastAPI answers as a request. What
-that raises is answered by the app's exception handlers; elsewhere they can't answer a handshake."""
+"""The key in a scope for the `receive` and `send` of a socket whose handshake a FastAPI route answers as a request. The
+app's exception handlers can answer errors of such a handshake, but not of any other."""
 
 _log = logging.getLogger(__name__)
 
 
 def answered_here(error: BaseException, request: Request, closing: Closing) -> Refusal:
-    """The refusal of a request that raised this, as `refusal_to` has it. Raises what the app has a handler for instead.
+    """Returns the refusal of a request that raised this error, as `refusal_to` does, or raises an exception if the app
+    has an exception handler for it.
 
-    A handler for the type of the error gets the error. Otherwise handlers for `HTTPException` and for the status get an
-    `HTTPException` with the status, the message and the headers of the refusal, which is its `__cause__`. An error that
-    nobody expected is for the handlers of `Exception` and of 500.
+    A handler for the type of the error receives the error. Otherwise, handlers for `HTTPException` and for the status
+    receive an `HTTPException` with the status, the message and the headers of the refusal, which is its `__cause__`.
+    Handlers for `Exception` and for the status 500 receive unexpected errors.
     """
     handlers = _handlers(request)
     if isinstance(error, Exception) and _handles(handlers, type(error)):
@@ -49,7 +50,7 @@ def answered_here(error: BaseException, request: Request, closing: Closing) -> R
 
 
 def _handlers(request: Request) -> Mapping[Any, Any]:
-    """The handlers of the app, by status or type; without those that every FastAPI app has."""
+    """Returns the exception handlers of the app, by status or type, without those that every FastAPI app has."""
     handlers: Mapping[Any, Any] = getattr(request.scope.get("app"), "exception_handlers", {})
     return {
         key: handler
@@ -59,11 +60,12 @@ def _handlers(request: Request) -> Mapping[Any, Any]:
 
 
 def _handles(handlers: Mapping[Any, Any], kind: type[BaseException]) -> bool:
-    """Whether there is a handler for this type, or for one of its bases below `Exception`."""
+    """Whether there is a handler for this type, or for one of its base classes except `Exception`."""
     return any(base in handlers for base in kind.__mro__ if issubclass(base, Exception) and base is not Exception)
 
 
 def _http_exception(handlers: Mapping[Any, Any]) -> type[HTTPException]:
-    """FastAPI's `HTTPException`, if there is a handler for that; it extends Starlette's, which is taken otherwise."""
+    """Returns FastAPI's `HTTPException` if there is a handler for it. It extends Starlette's, which is returned
+    otherwise."""
     kinds = [key for key in handlers if getattr(key, "__module__", None) == "fastapi.exceptions"]
     return next((kind for kind in kinds if issubclass(kind, HTTPException)), HTTPException)

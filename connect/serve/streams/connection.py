@@ -1,10 +1,10 @@
 """The connection of one reader, as far as an app can reach it: `Connection`, and `Stalls`, which watches it.
 
-ASGI has no message that drops a connection, and none that says whether a reader has taken what was sent. A server takes
-a message as soon as its buffer has room, and closes a connection only when the reader has taken everything, which a
-reader that does not read never does. So the transport is used: uvicorn's `receive` is a method of the object that has
-it. Where it can't be reached (another server, or Starlette's `BaseHTTPMiddleware` in between), a stream that is not
-read ends, but closing its connection is up to the server.
+ASGI has no message that drops a connection, and none that says whether a reader has read what was sent. A server takes
+a message as soon as its buffer has room, and closes a connection only after the reader has read everything. A reader
+that does not read would keep the connection open forever. So the transport is used: uvicorn's `receive` is a method of
+an object that has it. If the transport can't be reached (with another server, or behind Starlette's
+`BaseHTTPMiddleware`), a stream that is not read still ends, but only the server can close its connection.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from starlette.types import Receive
 PIECE: Final = 65_536
 """Bytes of a body that are handed to the server at once."""
 _LOOKS: Final = 8
-"""How often a connection is looked at within the time that its reader has."""
+"""How often a connection is checked within the timeout of its reader."""
 _SOONEST: Final = 0.01
-"""Seconds until the first look."""
+"""Seconds until the first check."""
 
 
 class Connection:
-    """The connection of the request that has this `receive`. Once it is made, the server takes the next message only
-    when the kernel has taken all of the one before."""
+    """The connection of the request with this `receive`. From its creation on, the server takes a message only after
+    the kernel has taken the whole previous one."""
 
     def __init__(self, receive: Receive | None) -> None:
         self._receive = receive
@@ -36,16 +36,16 @@ class Connection:
 
     @property
     def is_known(self) -> bool:
-        """Whether it can be looked at, and dropped."""
+        """Whether the connection can be checked and dropped."""
         return self._transport is not None
 
     @property
     def unread(self) -> int:
-        """Bytes that wait in this process; 0 where that is not known."""
+        """How many bytes wait in this process to be sent, or 0 if that is not known."""
         return 0 if self._transport is None else self._transport.get_write_buffer_size()
 
     def drop(self) -> None:
-        """Drops it, with everything that its reader did not read."""
+        """Drops the connection, and everything that its reader has not read."""
         if self._transport is not None:
             self._transport.abort()
 
@@ -56,9 +56,9 @@ class Connection:
             while (await self._receive())["type"] != "http.disconnect":
                 pass
 
-    async def drained(self, timeout: float) -> None:  # noqa: ASYNC109 - of the reader, not of this call
-        """Waits until its reader has taken all that was sent; drops it when the reader has taken nothing for `timeout`
-        seconds."""
+    async def drained(self, timeout: float) -> None:  # noqa: ASYNC109 - the reader's timeout, not that of the call
+        """Waits until the reader has read everything that was sent. Drops the connection if the reader has read nothing
+        for `timeout` seconds."""
         progress, pause = _Progress(self, timeout), _SOONEST
         while self.unread:
             await asyncio.sleep(min(pause, timeout / _LOOKS))
@@ -68,8 +68,8 @@ class Connection:
 
 
 class Stalls:
-    """Looks at a connection from time to time, until it is `closed`. `at_stall`: called once, when its reader has taken
-    nothing for `timeout` seconds."""
+    """Checks a connection repeatedly until `close` is called. `at_stall` is called once, when bytes have waited and the
+    reader has read nothing for `timeout` seconds."""
 
     def __init__(self, connection: Connection, timeout: float, at_stall: Callable[[], None]) -> None:
         self._progress = _Progress(connection, timeout)
@@ -79,7 +79,7 @@ class Stalls:
         self._timer = self._loop.call_later(self._pause, self._look)
 
     def close(self) -> None:
-        """Stops looking."""
+        """Stops checking."""
         self._timer.cancel()
 
     def _look(self) -> None:
@@ -90,7 +90,7 @@ class Stalls:
 
 
 class _Progress:
-    """Tells whether the reader of a connection takes what waits for it."""
+    """Determines whether the reader of a connection keeps reading."""
 
     def __init__(self, connection: Connection, timeout: float) -> None:
         self._connection = connection
@@ -100,7 +100,7 @@ class _Progress:
         self._since = self._loop.time()
 
     def has_stopped(self) -> bool:
-        """Whether bytes have waited for `timeout` seconds and the reader has taken none of them."""
+        """Whether bytes have waited for `timeout` seconds, and the reader has read none of them."""
         before, self._unread = self._unread, self._connection.unread
         if not 0 < before <= self._unread:
             self._since = self._loop.time()

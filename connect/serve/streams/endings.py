@@ -1,26 +1,26 @@
-"""The ends of runs that answer interrupts, in a form after which older clients can continue. No I/O of its own.
+"""Ends runs that answer interrupts in such a way that older clients can continue. No I/O of its own.
 
-CopilotKit's client, and `@ag-ui/client` 0.0.59 in it, which declare no protocol version, were observed to do this:
+CopilotKit's client contains `@ag-ui/client` 0.0.59, and declares no protocol version. Its observed behavior:
 
-1. It keeps the interrupts that it answers until a `RUN_FINISHED` comes. An answer that ends in anything else leaves a
-   chat that takes no message until the page is loaded again.
-2. It takes a `RUN_STARTED` after a `RUN_ERROR`, shows the failure, and then has the outcome of that second run.
-3. It shows every `RUN_ERROR` as a failure, unless its code is `abort`; also the end of a run that was stopped in
-   another tab, or in this one before it was loaded again.
+1. It keeps the interrupts that it answers until a `RUN_FINISHED` arrives. If an answer ends in any other way, the chat
+   accepts no more messages until the page is reloaded.
+2. It accepts a `RUN_STARTED` after a `RUN_ERROR`: it displays the failure, and then has the outcome of the second run.
+3. It displays every `RUN_ERROR` as a failure, unless its code is `abort`. That includes the end of a run that was
+   stopped in another tab, or in the same tab before a reload.
 
-So for such a client (the first row for CopilotKit's alone, whose wire does it):
+So runs end as follows for clients without a protocol version. (The first row applies only to CopilotKit's client, and
+is implemented in its wire.)
 
 | a run that | ends in |
 |---|---|
 | was stopped | `RUN_ERROR`, code `abort` |
-| was stopped, and was to answer an interrupt | plain `RUN_FINISHED` |
+| answered an interrupt, and was stopped | plain `RUN_FINISHED` |
 | failed | `RUN_ERROR` |
-| failed, and was to answer an interrupt | `RUN_ERROR`, and a second run: `RUN_STARTED`, `RUN_FINISHED` |
-| could not be begun, and was to answer an interrupt | the same, with all that the thread has; an active run is
-followed |
+| answered an interrupt, and failed | `RUN_ERROR`, and a second run: `RUN_STARTED`, `RUN_FINISHED` |
+| was to answer an interrupt, and could not begin | the same, with the whole thread; an active run is followed |
 
-Where the thread still waits for the answer after that, a last `RUN_FINISHED` has the interrupt: the question is visible
-again.
+If the thread still waits for the answer after that, the last `RUN_FINISHED` contains the interrupt, so that the client
+displays the question again.
 """
 
 from __future__ import annotations
@@ -37,29 +37,29 @@ from ...events.relay import Relayed, relaying
 
 Event = dict[str, Any]
 Connected = Callable[[], Batches]
-"""The events of a connection to the thread, with past failures as custom events."""
+"""Connects to the thread, and returns its events, with past failures as custom events."""
 
 
-def answers(given: RunAgentInput) -> bool:
-    """Whether this is an answer to interrupts, by a client that keeps them until a `RUN_FINISHED` comes."""
-    return given.protocol_version is None and bool(given.resume)
+def answers(run_input: RunAgentInput) -> bool:
+    """Whether an input answers interrupts, and its client keeps them until a `RUN_FINISHED` arrives."""
+    return run_input.protocol_version is None and bool(run_input.resume)
 
 
 @relaying
 async def unbegun(why: Event, thread: Batches) -> Relayed:
-    """The events in place of a run that could not be begun: `why`, and then those of `thread`: its state and its active
-    run."""
+    """Yields the events for a run that could not begin: `why`, the error, and then the events of a connection to the
+    thread."""
     yield to_batch([why])
     yield thread
 
 
-async def answered(batches: Batches, given: RunAgentInput, connected: Connected) -> Batches:
-    """The batches of a run that answers interrupts, and a `RUN_FINISHED` that frees the client if they have none.
-    `connected`: called after a bad end."""
-    end = _End(given)
+async def answered(batches: Batches, run_input: RunAgentInput, connected: Connected) -> Batches:
+    """Yields the batches of a run that answers interrupts, followed by a `RUN_FINISHED` if the client still keeps these
+    interrupts. `connected` is called if the run was stopped or has failed."""
+    end = _End(run_input)
     async with aclosing(batches) as emitted:
         async for batch in emitted:
-            yield [end.note(each) for each in batch]
+            yield [end.note(event) for event in batch]
     if end.is_bad:
         outcome = await _pending(connected, end.run_id)
         if outcome is not None or not end.is_free:
@@ -67,18 +67,18 @@ async def answered(batches: Batches, given: RunAgentInput, connected: Connected)
 
 
 class _End:
-    """How a stream that was to answer interrupts has ended so far."""
+    """Records how the runs of a stream that answers interrupts have ended so far."""
 
-    def __init__(self, given: RunAgentInput) -> None:
-        self._thread_id = given.thread_id
-        self.run_id = given.run_id
+    def __init__(self, run_input: RunAgentInput) -> None:
+        self._thread_id = run_input.thread_id
+        self.run_id = run_input.run_id
         self.is_free = False
-        """Whether the client has been freed of what it answered."""
+        """Whether the client no longer keeps the interrupts that it answered."""
         self.is_bad = False
         """Whether the last run was stopped or failed."""
 
     def note(self, emitted: EncodedEvent) -> EncodedEvent:
-        """The event as it is emitted."""
+        """Records an event. Returns the event to emit in its place, which may be the same."""
         event = emitted.event
         if is_cancelled(event):
             self.is_free = self.is_bad = True
@@ -93,13 +93,14 @@ class _End:
         return emitted
 
     def again(self, outcome: Event | None) -> Batch:
-        """A run without events between its start and its end."""
+        """Returns a run that has only a start and an end, with this outcome."""
         started = agui.run_started(self._thread_id, self.run_id, None)
         return to_batch([started, agui.run_finished(self._thread_id, self.run_id, outcome)])
 
 
 async def _pending(connected: Connected, run_id: str) -> Event | None:
-    """The outcome that says what the thread still waits for; None if for nothing, or if another run is active there."""
+    """Returns the outcome with the interrupts that the thread still waits for, or None if it waits for none or another
+    run is active on it."""
     async with aclosing(connected()) as batches:
         async for batch in batches:
             for emitted in batch:
@@ -113,7 +114,8 @@ async def _pending(connected: Connected, run_id: str) -> Event | None:
 
 
 def is_cancelled(event: Event) -> bool:
-    """Whether a run was stopped, as the protocol has it or as older clients get it (`for_client_version`)."""
+    """Whether an event says that its run was stopped, in the form of the protocol or in the form for older clients
+    (`for_client_version`)."""
     if event["type"] == "RUN_ERROR":
         return bool(event.get("code") == "cancelled")
     return event["type"] == "RUN_FINISHED" and bool(event.get("outcome", {}).get("type") == "cancelled")

@@ -1,9 +1,9 @@
-"""What one reader is sent over HTTP, message by message: `Sender`. Which bytes those are is decided in `transmission`.
+"""Sends the messages of a response to one reader over HTTP: `Sender`. `transmission` decides which bytes are sent.
 
-- When nothing was sent for `heartbeat` seconds, a comment is, so that no proxy closes the connection.
-- A reader that does not take a message within `timeout` seconds gets no more: that is a `failure`.
+- If nothing was sent for `heartbeat` seconds, a comment is sent, so that proxies do not close the connection.
+- If a reader does not take a message within `timeout` seconds, that is a `failure`, and nothing more is sent.
 
-One timer of the stream does both. A timer, or a task, for each message would cost more than the message.
+Both use one timer for the whole stream. A timer or a task for each message would cost more than the message itself.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class NotReadError(Exception):
 
 class Sender:
     """Sends a response to one reader, in a running event loop: the `Sink` of an HTTP request. `start`: the message that
-    begins the response. `heartbeat`: None sends no comments. `comment`: their bytes."""
+    begins the response. `heartbeat`: seconds, or None for no comments. `comment`: the bytes of a comment."""
 
     _timer: asyncio.TimerHandle
     _at_failure: Callable[[], None]
@@ -45,23 +45,24 @@ class Sender:
         self._bytes = comment
         self._loop = asyncio.get_running_loop()
         self._since = self._loop.time()
-        """When the last message was begun, or was taken."""
+        """When the last message was passed to the server, or was taken by it."""
         self._comment: asyncio.Task[None] | None = None
-        """The comment that is being sent."""
+        """The task that sends a comment, if one is being sent."""
         self.is_sending = True
-        """Whether the server has not taken the last message, or there was none: then no other can be sent."""
+        """Whether no further message can be sent, because the server has not taken the last one or the response has not
+        begun."""
         self.is_over = False
         """Whether the server has taken the last part of the body."""
         self.failure: Exception | None = None
-        """Why nothing more can be sent, where no call of `send` raises it."""
+        """Why nothing more can be sent, if no call of `send` raises this error."""
 
     async def begin(self) -> None:
         """Begins the response."""
         await self._send_message(self._start)
 
     async def send(self, body: bytes, *, more: bool = True) -> None:
-        """Sends a part of the body, in pieces. `more`: whether it is not the last. Returns when the server has taken
-        it; raises what the server raises."""
+        """Sends a part of the body, in pieces. `more` says whether other parts follow. Returns when the server has
+        taken the part. Raises what the server raises."""
         last = max(0, len(body) - 1) // PIECE * PIECE
         for start in range(0, last, PIECE):
             await self._send_message(
@@ -80,13 +81,13 @@ class Sender:
             pass
 
     async def drop(self) -> None:
-        """Drops the connection, where that is possible."""
+        """Drops the connection, if that is possible."""
         await self._connection.dropped()
 
     @asynccontextmanager
     async def watched(self, at_failure: Callable[[], None]) -> AsyncIterator[None]:
-        """Sends comments, and watches the reader, within the block. `at_failure`: called when there is a `failure`; it
-        has to end the block."""
+        """Sends comments and watches the reader within the block. `at_failure` is called when `failure` is set, and has
+        to end the block."""
         self._at_failure = at_failure
         self._watch()
         try:
@@ -96,19 +97,19 @@ class Sender:
             if self._comment is not None:
                 self._comment.cancel()
                 await asyncio.wait((self._comment,))
-                self._comment = None  # also of one that was cancelled before it began
+                self._comment = None  # not reset by a task that was cancelled before it began
 
     def _watch(self) -> None:
-        now = self._loop.time()
+        time = self._loop.time()
         due = self._since + (self._timeout if self.is_sending else self._heartbeat)
-        if due <= now and self.is_sending:
+        if due <= time and self.is_sending:
             self._fail(NotReadError(self._timeout))
             return
-        if due <= now:
+        if due <= time:
             self._comment = self._loop.create_task(self._send_comment())
             due = math.inf
-        # at least once within either time: a message may begin at any moment
-        self._timer = self._loop.call_at(min(due, now + self._heartbeat, now + self._timeout), self._watch)
+        # at least once within both times, because a message may be sent at any moment
+        self._timer = self._loop.call_at(min(due, time + self._heartbeat, time + self._timeout), self._watch)
 
     async def _send_comment(self) -> None:
         try:

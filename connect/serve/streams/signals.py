@@ -1,13 +1,13 @@
-"""The signals that stop a server, SIGTERM and SIGINT: `end_at_signals` begins the end of an app when one comes. What
-ends, and how, is in `shutdown`.
+"""Begins the end of an app at a signal that stops its server, SIGTERM or SIGINT: `end_at_signals`. What ends, and how,
+is in `shutdown`.
 
-A server waits for its open streams before it ends an app's lifespan, so the lifespan's end comes too late for them. The
-app therefore adds a handler in front of the one that the server has set: it begins the end of the streams, and calls
-the server's. uvicorn sets its handlers in the process that serves, before it starts the lifespan, also with `--reload`
-and `--workers` and as gunicorn's worker. Handlers of `loop.add_signal_handler` are called by the event loop as before.
+A server waits for its open streams before it ends an app's lifespan, so the end of the lifespan is too late to end
+them. Therefore the app puts a handler in front of the server's, which begins the end of the streams, and then calls the
+server's handler. uvicorn sets its handlers in the process that serves, before it starts the lifespan, even with
+`--reload`, with `--workers` and as gunicorn's worker. The event loop still calls handlers of `loop.add_signal_handler`.
 
-A signal that is ignored, or has no handler and so ends the process at once, stays as it is. Python can set handlers in
-the main thread only, so an app that is served in another thread does not notice signals.
+If a signal is ignored, or has no handler and so ends the process at once, no handler is set for it. Python can set
+handlers only in the main thread, so an app that is served in another thread does not notice signals.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _SIGNALS: Final = tuple(
 
 @contextmanager
 def end_at_signals(closing: Closing) -> Iterator[None]:
-    """In the block a signal begins the end of `closing`, and the same signal again hurries it. To be entered in the
-    event loop that serves the app."""
+    """Within the block, a signal begins the end of `closing`, and the same signal again hurries it. Has to be entered
+    in the event loop that serves the app."""
     handlers = []
     if threading.current_thread() is threading.main_thread():
         loop = asyncio.get_running_loop()
@@ -46,7 +46,7 @@ def end_at_signals(closing: Closing) -> Iterator[None]:
 
 
 class _Handler:
-    """Handles one signal of one app, and then calls the handler that was there `before`."""
+    """Handles one signal for one app, and then calls the handler that was set `before`."""
 
     def __init__(
         self,
@@ -64,17 +64,17 @@ class _Handler:
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         if self._is_active:
-            # All processes of a terminal get a Ctrl-C, and the supervisors of `--reload` and `--workers` answer it
-            # with a SIGTERM: only the same signal is a second one.
+            # A Ctrl-C reaches all processes of a terminal, and the supervisors of `--reload` and `--workers` then send
+            # a SIGTERM too. So only the same signal counts as a second one.
             action = self._closing.hurry if self._has_come else self._closing.begin
             self._has_come = True
-            with suppress(RuntimeError):  # the loop was closed, and the lifespan never ended
+            with suppress(RuntimeError):  # the loop was closed before the lifespan ended
                 self._loop.call_soon_threadsafe(action)
         self._before(number, frame)
 
     def remove(self) -> None:
-        """Restores the handler that was there. If another handler was set since, that one calls this one, which stays
-        and only passes signals on."""
+        """Restores the previous handler. If another handler was set since, it may call this one, which then stays and
+        only passes signals on."""
         self._is_active = False
         present: object = signal.getsignal(self.number)
         if present is self:

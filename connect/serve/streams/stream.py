@@ -1,4 +1,4 @@
-"""The response that is an event stream: `EventStream`. How a stream is sent is `transmission`'s."""
+"""The response that is an event stream: `EventStream`. `transmission` sends its events."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ HEADERS = {
 
 
 class EventStream(Response):
-    """A stream, sent to one reader as its events come.
+    """A response that sends the events of a stream to one reader as they are emitted.
 
-    `wire`: what its events look like. `heartbeat`: seconds without an event after which a comment is sent. None: never.
-    `send_timeout`: seconds in which the reader has to take what it is sent.
+    `wire`: the encoding of events. `heartbeat`: seconds without an event after which a comment is sent. None: never.
+    `send_timeout`: seconds within which the reader has to take a message.
     """
 
     def __init__(

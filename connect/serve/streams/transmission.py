@@ -1,16 +1,17 @@
-"""One stream on its way to one reader: `Stream`, what is sent, and `transmit`, which sends it to a `Sink`. Of its
-events it makes one: the `RUN_ERROR` of a server that ends.
+"""Sends one stream to one reader: `transmit` sends a `Stream` to a `Sink`. The only events that it adds are those that
+end an unfinished run, such as the `RUN_ERROR` when the server ends.
 
-- It is sent in the request's own task. When its reader leaves, or the server ends, the task is interrupted wherever it
-  waits, and all that it reads from is closed at once.
-- It keeps nothing: bytes are made when the sink has taken those before. So a slow reader delays its own stream only.
-- Where the server ends in the middle of a run, what is open is closed, and `RUN_ERROR` with the code `shutdown` ends
-  the stream. A run of this process ends with the server; a platform's continues. After a run's end nothing is sent.
-- A reader that does not take what it is sent in time is dropped, and its place is free; its run continues.
-- A server may cancel the request at some time, before `grace` is over or without `Closing.begin`: the stream ends in
-  the same way, with another message.
-- A reader that does not read when the server ends gets no last event: its connection is dropped, or the server would
-  wait for it.
+- A stream is sent in the request's own task. When the reader leaves or the server ends, the task is interrupted at
+  whatever it waits for, and the batches are closed at once.
+- Nothing is buffered: a batch is encoded after the sink has taken the previous one. So a slow reader delays only its
+  own stream.
+- If the server ends in the middle of a run, open items are closed, and a `RUN_ERROR` with the code `shutdown` ends the
+  stream. A run of this process ends with the server, and a run of a platform continues. Between runs nothing is sent.
+- A reader that does not take a message in time is dropped, and no longer counts as a reader. Its run continues.
+- A server may cancel the request at any time, before `grace` is over or without `Closing.begin`. The stream then ends
+  in the same way, but with another message.
+- A reader that does not read when the server ends receives no last event. Its connection is dropped, because the server
+  would wait for it.
 """
 
 from __future__ import annotations
@@ -28,24 +29,24 @@ from ...errors import ServerEndsError, failed, log_context, unexpected
 from ...events.encoded import Batch, Batches, to_batch
 from ...events.streams import Wire
 from .sender import NotReadError
-from .shutdown import Closing, Opened, StreamInterrupted
+from .shutdown import Closing, OpenRequest, StreamInterrupted
 
 _log = logging.getLogger(__name__)
 
 _ENDS = frozenset({"RUN_FINISHED", "RUN_ERROR"})
 _CANCELLED = "The server has ended this stream. Connect to the thread again."
 _LAST_EVENT_WITHIN = 1.0
-"""Seconds in which a reader has to take the last event."""
+"""Seconds within which a reader has to take the last event."""
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Stream:
     """A thread's events for one reader.
 
-    `version`: the protocol version of its client. `taken`: the capacity, which is free when the stream is over.
-    `farewell`: the message of the `RUN_ERROR` when the server ends. `stays`: whether one run follows another, so that
-    the stream can end between two of them. `has_offsets`: whether a client can continue after an event that has one.
-    `agent`, `thread_id`: for the log.
+    `version`: the protocol version of the client. `taken`: the reserved capacity, which is released when the stream is
+    over. `farewell`: the message of the `RUN_ERROR` when the server ends. `stays`: whether the stream contains one run
+    after another, so that it can end between two of them. `has_offsets`: whether a client can continue after an event
+    that has an offset. `agent`, `thread_id`: for the log.
     """
 
     batches: Batches
@@ -59,37 +60,37 @@ class Stream:
 
 
 class Sink(Protocol):
-    """Takes the bytes of one stream to its reader."""
+    """Sends the bytes of one stream to its reader."""
 
     is_sending: bool
-    """Whether the reader has not taken what was sent last, so that nothing more can be sent."""
+    """Whether the last message has not been taken yet, so that nothing more can be sent."""
     is_over: bool
-    """Whether the end was sent."""
+    """Whether the end of the stream was sent."""
     failure: Exception | None
-    """Why nothing more can be sent, where no call raises it."""
+    """Why nothing more can be sent, if no call raises this error."""
 
     async def begin(self) -> None:
-        """Sends what comes before the events."""
+        """Sends the beginning, before all events."""
 
     async def send(self, body: bytes) -> None:
-        """Sends the bytes of a batch; returns when they are taken."""
+        """Sends the bytes of a batch. Returns when they have been taken."""
 
     async def end(self) -> None:
-        """Sends what comes after the events."""
+        """Sends the end, after all events."""
 
     async def left(self) -> None:
         """Returns when the reader has left."""
 
     async def drop(self) -> None:
-        """Drops the connection of a reader that does not read, where that is possible."""
+        """Drops the connection of a reader that does not read, if that is possible."""
 
     def watched(self, at_failure: Callable[[], None]) -> AbstractAsyncContextManager[None]:
-        """Watches the reader within the block. `at_failure`: called when there is a `failure`; it ends the block."""
+        """Watches the reader within the block. `at_failure` is called when `failure` is set, and ends the block."""
 
 
 async def transmit(stream: Stream, wire: Wire, sink: Sink, closing: Closing, *, has_body: bool = True) -> None:
-    """Sends a stream as `wire` makes bytes of it, until the stream or the server ends or the reader leaves. `has_body`:
-    whether the reader wants its events."""
+    """Sends a stream, encoded by `wire`, until the stream or the server ends or the reader leaves. `has_body` says
+    whether the events are sent: they are not in the answer to a HEAD request."""
     batches = _TrackedBatches(stream.batches)
     with stream.taken:
         async with aclosing(batches):
@@ -97,10 +98,10 @@ async def transmit(stream: Stream, wire: Wire, sink: Sink, closing: Closing, *, 
 
 
 class _TrackedBatches:
-    """Batches as they are, and what their reader has open.
+    """Passes on batches unchanged, and tracks which items they leave open for the reader.
 
-    Closing it closes what it reads from, even if it was never read: a generator that was never entered does nothing
-    when it is closed, so it is entered then, and given no time.
+    Closing this also closes the generator of the batches, even if nothing was read from it. A generator that was never
+    entered would do nothing when it is closed, so it is entered first, with a timeout of 0 seconds.
     """
 
     def __init__(self, batches: Batches) -> None:
@@ -109,33 +110,33 @@ class _TrackedBatches:
         self.is_begun = False
         """Whether a batch was read."""
         self.last = ""
-        """The type of the last event."""
+        """The type of the last event, or an empty text."""
 
     @property
     def run_id(self) -> str | None:
-        """The run whose events are being sent."""
+        """The id of the run whose events are being sent, or None between runs."""
         return self._in_run.run_id
 
     @property
     def is_between(self) -> bool:
-        """Whether the reader is in no run."""
+        """Whether the reader is between two runs."""
         return self._in_run.run_id is None
 
     async def next(self) -> Batch:
-        """The next batch; raises `StopAsyncIteration` at the end."""
+        """Returns the next batch. Raises `StopAsyncIteration` at the end."""
         self.is_begun = True
         batch = await anext(self._batches)
-        for each in batch:
-            self._in_run.apply(each.event)
-            self.last = each.event["type"]
+        for encoded in batch:
+            self._in_run.apply(encoded.event)
+            self.last = encoded.event["type"]
         return batch
 
     def end_events(self, message: str) -> Batch:
-        """The events that end a run before its end."""
+        """Returns the events that end an unfinished run."""
         return to_batch([*self._in_run.closings(), failed(ServerEndsError(message))])
 
     async def aclose(self) -> None:
-        """Closes what is read."""
+        """Closes the generator of the batches."""
         if not self.is_begun:
             with suppress(StopAsyncIteration, TimeoutError):
                 async with asyncio.timeout(0):
@@ -145,14 +146,14 @@ class _TrackedBatches:
 
 
 class _Transmission:
-    """One stream while it is sent."""
+    """Sends one stream."""
 
     def __init__(self, stream: Stream, batches: _TrackedBatches, wire: Wire, sink: Sink, closing: Closing) -> None:
         self._stream, self._batches = stream, batches
         self._wire, self._sink, self._closing = wire, sink, closing
 
     async def run(self, *, has_body: bool) -> None:
-        """Sends it, to whatever end."""
+        """Sends the stream until it ends or is interrupted."""
         sink = self._sink
         try:
             opening = self._closing.opened(self._is_idle, is_answer=True)
@@ -175,7 +176,7 @@ class _Transmission:
                 await self._end_early(self._stream.farewell)
         except asyncio.CancelledError:
             await self._end_early(_CANCELLED)
-            if not self._closing.has_begun:  # else the server would log its own cancellation as an error
+            if not self._closing.has_begun:  # otherwise the server would log its own cancellation as an error
                 raise
 
     def _label(self) -> str:
@@ -203,8 +204,8 @@ class _Transmission:
                 return
 
     def _last_bytes(self, batch: Batch) -> bytes:
-        """The bytes of a stream's last events; none if the wire raises, which is logged. The response then ends without
-        these events, and the client finds that its stream is not complete."""
+        """Returns the bytes of a stream's last events. If the wire raises an exception, logs it and returns no bytes.
+        The response then ends without these events, and the client notices that its stream is incomplete."""
         try:
             return self._wire.encode(batch)
         except Exception:
@@ -212,7 +213,7 @@ class _Transmission:
             return b""
 
     async def _end_early(self, message: str) -> None:
-        """Sends the last event, and drops the connection of a reader that does not take it."""
+        """Sends the last events, or drops the connection if the reader does not take them."""
         batches, sink = self._batches, self._sink
         if sink.is_over:
             return
@@ -226,8 +227,8 @@ class _Transmission:
 
 
 @asynccontextmanager
-async def _leaving(sink: Sink, opened: Opened) -> AsyncIterator[None]:
-    """Ends what is open when its client leaves."""
+async def _leaving(sink: Sink, opened: OpenRequest) -> AsyncIterator[None]:
+    """Ends an open stream when its client leaves during the block."""
 
     async def left() -> None:
         await sink.left()
