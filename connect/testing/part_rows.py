@@ -1,8 +1,9 @@
 """Converts the parts of a LangGraph stream to rows of a JSON lines file, and back. There are three kinds of rows:
 
 ============================  =================================================================================
-`{"ns", "mode", "data"}`      a tuple of `astream`; without `ns` if it was streamed without `subgraphs` `{"type", "ns",
-"data"}`      a dictionary of `version="v2"` `{"event", "data", "id"}`     a `StreamPart` of the SDK
+`{"ns", "mode", "data"}`      a tuple of `astream`; without `ns` if it was streamed without `subgraphs`
+`{"type", "ns", "data"}`      a dictionary of `version="v2"`
+`{"event", "data", "id"}`     a `StreamPart` of the SDK
 ============================  =================================================================================
 
 All chunks of a model call share the metadata of their `messages` parts. Therefore the metadata are written only once,

@@ -6,9 +6,9 @@ line                   content
 =====================  ================================================================================================
 `{"recording": {}}`    the first line: the number of this format, the ids of the thread and the run, the visible
                        channels, and the versions of the libraries
-`{"mode" | "event"}`   a part of LangGraph's stream, as in `part_rows`, which also defines rows of metadata `{"type"}`
-an AG-UI event that the parts before it became `{"ending": {}}`       how the run ended; a file without this line stops
-in the middle of a run
+`{"mode" | "event"}`   a part of LangGraph's stream, as in `part_rows`, which also defines rows of metadata
+`{"type"}`             an AG-UI event that the parts before it became
+`{"ending": {}}`       how the run ended; a file without this line stops in the middle of a run
 =====================  ================================================================================================
 
 Parts, events and the ending have their time as AG-UI's `timestamp`, in milliseconds since 1970. To read only the

@@ -1,9 +1,9 @@
 """Parses what a client sends over a WebSocket. Each JSON object is an operation on the socket's thread. Pure.
 
-{"do": "run", "input": {...}}        a RunAgentInput, or an answer to an interrupt; the run's events follow {"do":
-"connect", "input"?: {...}}   the thread, and its active run until that ends; `input` is what the client has {"do":
-"watch"}                      the thread, and every run that starts on it later {"do": "stop", "runId"?: ...}
-stops this run, or the active one
+{"do": "run", "input": {...}}        a RunAgentInput, or an answer to an interrupt; the run's events follow
+{"do": "connect", "input"?: {...}}   the thread, and its active run until that ends; `input` is what the client has
+{"do": "watch"}                      the thread, and every run that starts on it later
+{"do": "stop", "runId"?: ...}        stops this run, or the active one
 """
 
 from __future__ import annotations
