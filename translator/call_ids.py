@@ -1,4 +1,4 @@
-"""Chooses the ids under which tool calls are emitted, and finds the call that a result answers: `CallIds`. This module
+"""Chooses the ids under which tool calls are emitted, and finds the call that a result answers (`CallIds`). This module
 emits no events. In this module, "call" means a tool call.
 
 A client identifies a call only by its id, even across messages

@@ -66,7 +66,7 @@ Ending = Finished | Failed | Cancelled | Lost
 
 
 def as_ending(ending: Ending | BaseException | None) -> Ending | None:
-    """Returns the ending that a caller has passed. If it is an exception, wraps it in `Failed`. Raises `TypeError` for
+    """Returns the ending that a caller has passed. An exception is wrapped in `Failed`. Raises `TypeError` for
     anything other than an ending, an exception or None."""
     if isinstance(ending, BaseException):
         return Failed(ending)

@@ -1,4 +1,4 @@
-"""Records the facts about the messages of one run that several packages need: `Ledger`. This module emits no events.
+"""Records the facts about the messages of one run that several packages need (`Ledger`). This module emits no events.
 
 A `Record` represents one message: the answer of a model call, the result of a tool, or an activity of a node. A model
 call can also emit *companions* of its answer: reasoning, media, and results of tools that the provider runs. Each

@@ -1,4 +1,4 @@
-"""Makes the `MESSAGES_SNAPSHOT` events of a run: `Snapshots`. It also tells the ledger which messages a snapshot makes
+"""Makes the `MESSAGES_SNAPSHOT` events of a run (`Snapshots`). It also tells the ledger which messages a snapshot makes
 the client drop."""
 
 from __future__ import annotations

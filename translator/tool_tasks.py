@@ -1,4 +1,4 @@
-"""Finds the tasks that run tools, and the graphs that run inside tools: `ToolTasks`. This module emits no events.
+"""Finds the tasks that run tools, and the graphs that run inside tools (`ToolTasks`). This module emits no events.
 
 Rules:
 
@@ -8,12 +8,12 @@ Rules:
    loops in one node are examples of this. A node that returns a message of its own model is never a tool node, because
    that message is part of the conversation.
 
-   A graph runs inside a tool if the task that started it runs a tool. It also runs inside a tool if tool calls made by
-   other nodes of the task's graph were unanswered when the task began. This second condition is checked when the first
-   part of the graph arrives. It covers nodes that answer tool calls by running a graph, such as `supervisor_tools` in
-   https://github.com/langchain-ai/open_deep_research. In their first round, these nodes do not count as tool nodes yet.
-   The steps of such a graph are visible, but the text of its model calls is not. The text of the node's own model stays
-   visible, because that text may be the answer.
+   A graph runs inside a tool if the task that started it runs a tool. It also counts as running inside a tool if, when
+   the task began, other nodes of the graph that contains the task had made tool calls that were still unanswered. This
+   second condition is checked when the first part of the inner graph arrives. It covers nodes that answer tool calls by
+   running a graph, such as `supervisor_tools` in https://github.com/langchain-ai/open_deep_research. In their first
+   round, these nodes do not count as tool nodes yet. The steps of such a graph are visible, but the text of its model
+   calls is not. The text of the node's own model stays visible, because that text may be the answer.
 2. Nodes are identified by the namespace of their graph as well as by name, because many agents have nodes with the same
    names.
 3. Only the `tasks` mode shows which tool call a task runs. If the input of a task is a tool call, the task runs that

@@ -18,9 +18,9 @@ Rules:
    store such an edit any earlier (`message_cache.py`, rule 1).
 4. If the JSON Patch library of the client cannot apply a change as a delta (`jsonable/json_diff.py`, rule 5), the
    change is emitted as a snapshot.
-5. A predicted value stays until its tool call is answered, a node writes to its channel, or the run ends. Until then,
-   the predicted value replaces the channel's value in `values` parts, which do not contain the new value while the tool
-   is running.
+5. A predicted value stays in effect until its tool call is answered, a node writes to its channel, or the run ends.
+   Until then, the predicted value replaces the channel's value in `values` parts, which do not contain the new value
+   while the tool is running.
 6. The option `state` can change these rules. With `initial`, only the first values are emitted; with `final`, only the
    last ones. With `all`, each change is emitted as a snapshot. With `none`, nothing is emitted.
 """

@@ -1,4 +1,4 @@
-"""Collects the messages of subgraphs that are waiting at an interrupt: `WaitingSubgraphs`. The client keeps these
+"""Collects the messages of subgraphs that are waiting at an interrupt (`WaitingSubgraphs`). The client keeps these
 messages although the root graph does not contain them yet. This module emits no events.
 
 The root graph's checkpoint contains the messages of a subgraph only after the subgraph has ended. While the subgraph is

@@ -65,8 +65,8 @@ def missing_messages(
     """Returns the events and the snapshots that give a reader the messages of the view. At least one of the two lists
     is empty. The events close the items that have ended, and leave open the items that are open in the view.
 
-    `known` contains everything that the reader is known to have. `reader` and `now` contain the open items of the
-    reader and of the view.
+    `known` contains everything that the reader is known to have. `reader` and `now` are the open items of the
+    reader and of the view, respectively.
     """
     sides = _Sides(view, known, reader, now)
     if not view.knows_messages:

@@ -50,7 +50,8 @@ def with_activity_types(
     `drops`: whether the client has activities that must be removed because they are not in the snapshot.
 
     Without a declaration, the client looks at the messages. If a snapshot contains any activity, the client treats it
-    as complete for all types. If it contains none, the client treats it as complete for no type.
+    as complete for all types. If it contains none, the client does not treat it as complete for any
+    type.
     """
     has_any = "activity" in [message["role"] for message in snapshot["messages"]]
     if version is None or (known == has_any and (has_any or not drops)):

@@ -296,8 +296,8 @@ def _object(value: dict[Any, Any], above: set[int], depth: int) -> dict[str, Any
 
 
 def _step(value: Any) -> Any:
-    """Converts `value` one step closer to JSON. The result is a basic value, a dict, list, tuple or set, or another
-    object that has to be converted again.
+    """Converts `value` one step closer to JSON. The result is a basic value, a container (a dict, list,
+    tuple or set), or another object that must itself be converted.
 
     Exceptions that occur while the object is being read are not caught.
     """

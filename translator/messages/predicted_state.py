@@ -1,5 +1,5 @@
-"""Predicts state from the arguments of tool calls while the arguments are streaming: `Predictions`. The only event that
-this module makes is the one that announces predictions.
+"""Predicts state from the arguments of tool calls while the arguments are streaming (`Predictions`). The only event
+that this module makes is the one that announces predictions.
 
 `procedures.py` passes every event of such a tool call to this module. This module returns the predicted values, and
 `checkpoint/state.py` makes the events for them. The real values arrive with a `values` part.

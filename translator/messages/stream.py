@@ -46,8 +46,9 @@ Rules:
    superstep, of a subgraph or of a subagent closes the message (`close`), but does not end its record. What happens to
    later chunks depends on whether the messages of the superstep have been compared with the stored ones. If they have,
    no later chunk is emitted: `on_superstep_end` suppresses the record, and `block_events.py` emits nothing for a
-   suppressed record. If nothing was compared, a later chunk opens the message again with the same id. This is the case
-   after the end of a subgraph or of a subagent, and for a graph without a messages channel unless `unsaved` is `step`.
+   suppressed record. If nothing was compared, a later chunk opens the message again with the same id. Nothing is
+   compared after the end of a subgraph or subagent. Nor is anything compared for a graph without a messages channel,
+   unless `unsaved` is `step`.
    If a chunk arrives after the model call with its id has ended, it begins another message, because some models reuse
    ids.
 7. The result of a function (`@entrypoint`) may contain messages from earlier runs, because the function receives them
@@ -282,8 +283,8 @@ class MessageStream:
 
     def on_checkpoint(self, stored: Mapping[str, Event]) -> Generator[Event, None, Overlap]:
         """Yields the events that close the complete messages of a checkpoint that was read during the stream (rule 5).
-        Returns how the other streaming messages differ from the checkpoint. `stored`: the checkpoint's messages, as a
-        mapping from their ids."""
+        Returns an `Overlap`, which says how the other streaming messages differ from the checkpoint. `stored`: the
+        checkpoint's messages, as a mapping from their ids."""
         self._ledger.read_checkpoint(stored)
         overlap = Overlap(set(), set())
         of_call = {call["id"]: message for message in stored.values() for call in message.get("toolCalls", ())}

@@ -65,7 +65,7 @@ class Decision(NamedTuple):
     """The decision about which parts of a model call are visible while it is streaming."""
 
     hidden: Reason | None
-    """The reason why the model call is hidden; None if it is visible."""
+    """Why the model call is hidden; None if it is visible."""
     parent_tool_call: str | None = None
     """The id of the tool call under which the model call is displayed; None if it is displayed on its own."""
     hides_text: bool = False

@@ -3,7 +3,7 @@
 In this mode, the server adds up the chunks of a message, and for each chunk sends the whole message so far. It sends
 the metadata only once, under the message's id. Each version of a message is compared with the previous version, and the
 difference becomes a chunk. If a provider withdraws text, a version does not continue the previous one. In that case, no
-chunk is made, and the root graph's `values` correct the text later.
+chunk is made, and a later `values` part of the root graph corrects the text.
 
 For the arguments of a tool call, the server sends the object that a lenient parser has read from the incomplete JSON.
 This object is written as JSON again. The text before its closing brackets can no longer change, so it is emitted at

@@ -17,7 +17,7 @@ Rules:
    fields of the AG-UI interrupt. A field whose value AG-UI does not allow is logged and left out. `expiresAt` must be
    in RFC 3339 format with an offset, because clients compare it with their own clocks.
 4. Fields that the value does not contain are set as follows. `reason` is AG-UI's `confirmation` if the interrupt asks
-   for approval of actions, `langgraph:breakpoint` for a breakpoint, and `input_required` for any other question. It is
+   for approval of actions, `langgraph:breakpoint` for a breakpoint, and `input_required` for any other interrupt. It is
    never `tool_call`, because clients would then write the answer into the chat as the tool's result. If exactly one
    open tool call matches the action that the value asks for, `toolCallId` is the id of that tool call. If not, it is
    the id of the tool call whose tool raised the interrupt (`tool_tasks.py`, rule 3). If that tool call is nested inside
@@ -28,13 +28,13 @@ Rules:
 5. The older custom event, `on_interrupt`, has a string as its value, as `ag-ui-langgraph` sends it
    (https://github.com/ag-ui-protocol/ag-ui/blob/main/integrations/langgraph/python/ag_ui_langgraph/agent.py). Clients
    parse this string as JSON. If it is not JSON, they use the string unchanged.
-6. Interrupts are emitted in the same order for a stream and for a checkpoint. A stream contains them in the order in
-   which tasks raise them. A checkpoint lists them by task, with the interrupts from a subgraph in any order, and does
-   not always show the subagent. But a stream and a checkpoint both contain the open tool calls in the main agent's
-   messages, the values of the interrupts, and their ids. These three determine the order. The tool that raised an
-   interrupt does not count, because only the `tasks` mode shows it. The tool calls in a subagent's messages do not
-   count, because a checkpoint may not contain these messages. If messages are not attributed to subagents, tool calls
-   named in a subagent's interrupts do not count either.
+6. Interrupts are emitted in the same order whether they come from a stream or from a checkpoint. A stream contains them
+   in the order in which tasks raise them. A checkpoint lists them by task, with the interrupts from a subgraph in any
+   order, and does not always show the subagent. But a stream and a checkpoint both contain the open tool calls in the
+   main agent's messages, the values of the interrupts, and their ids. These three determine the order. The tool that
+   raised an interrupt does not count, because only the `tasks` mode shows it. The tool calls in a subagent's messages
+   do not count, because a checkpoint may not contain these messages. If messages are not attributed to subagents, tool
+   calls named in a subagent's interrupts do not count either.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ _MODELS: Final = TypeAdapter[BaseEvent](EventModel)
 
 
 def encode(event: Mapping[str, Any] | BaseEvent) -> bytes:
-    """Returns the SSE frame for a wire event (a dict) or its `ag_ui` model: `data: {..}` and a blank line.
+    """Returns the SSE frame for a wire event (a dict) or its `ag_ui` model: `data: {...}` followed by a blank line.
 
     Values that are not JSON are converted by `to_json`, so this function never raises an exception. For a model that
     contains only JSON values, the result has the same bytes as that of `ag_ui.encoder.EventEncoder`.
