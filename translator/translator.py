@@ -49,8 +49,9 @@ the id of a tool call, and which result answers it   `call_ids.py`. A result has
                                                      in `wire/ids.py`
 the order of the checks that may rule out a chunk    `messages/stream.py`, "Order of the decisions"
 whether the client already has a stored message      `checkpoint/reconcile.py`
-whether stored messages need a `MESSAGES_SNAPSHOT`   `checkpoint/reconcile.py`, rules 3 and 4; for other
-                                                     causes, see the callers of `Snapshots`
+whether stored messages need a `MESSAGES_SNAPSHOT`   `checkpoint/reconcile.py`, rules 3 and 4. Other causes: an id
+                                                     that is used again (`messages/block_events.py`, rule 2), edited
+                                                     arguments and waiting messages (`procedures.py`)
 what a snapshot makes the client drop                `snapshots.py`, and `client/snapshot_rules.py`
 how structured output stays out of the chat          `messages/visibility.py`, rules 5 and 6
 whether state is a snapshot or a delta               `checkpoint/state.py`, rules 2 to 4 and 6
@@ -223,8 +224,8 @@ class Translator:
     def finish(self, ending: Ending | BaseException | None = None) -> list[Event]:
         """Ends the run, and returns the events that close the open items, followed by the terminal event.
 
-        `ending`: how the run ended; an exception means `Failed`. If it is None, the outcome is taken from the
-        stream:
+        `ending`: how the run ended; an exception means `Failed`. If the stream contained an `error` part, the run has
+        failed even if `ending` is `Finished`. If `ending` is None, the outcome is taken from the stream:
 
         - If the stream contained an `error` part, the run has failed.
         - The run of a local graph has stopped at the interrupts that the stream contained. If the stream contained

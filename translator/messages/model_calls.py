@@ -3,7 +3,8 @@ emits no events.
 
 The id of a chunk may differ from the id of its message in the checkpoint, and the chunks of one model call may have
 different ids. LangChain makes a *run id*, which begins with `lc_run--`
-(https://github.com/langchain-ai/langchain/blob/master/libs/core/langchain_core/language_models/chat_models.py). Any
+(`run--` in older versions; other ids of LangChain begin with `lc_`;
+https://github.com/langchain-ai/langchain/blob/master/libs/core/langchain_core/language_models/chat_models.py). Any
 other id is a *provider id*. LangChain prefers a provider id when it merges chunks (`add_ai_message_chunks` in
 https://github.com/langchain-ai/langchain/blob/master/libs/core/langchain_core/messages/ai.py). With LangGraph 1.0 to
 1.2, the ids are these:

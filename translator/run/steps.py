@@ -18,10 +18,10 @@ Rules:
    are an exception, because LangGraph sends no task result for a node that ran earlier (`output_writes` in
    https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_loop.py). Without the `tasks`
    mode, cached `updates` change no steps, because such a node does not run. A graph's `values` end its superstep, and
-   with it all runs of its nodes (https://github.com/langchain-ai/langgraph/pull/560). Until then, a task that has ended
-   but is still streaming does not begin another step. The steps inside a subagent also end with the subagent, and all
-   steps end with the run. If a platform runs the run a second time (a `metadata` part with an `attempt`), the steps of
-   the first attempt end (`procedures.py`).
+   with it all runs of its nodes (https://github.com/langchain-ai/langgraph/pull/560), unless they contain interrupts:
+   the superstep is not over then. Until then, a task that has ended but is still streaming does not begin another step.
+   The steps inside a subagent also end with the subagent, and all steps end with the run. If a platform runs the run a
+   second time (a `metadata` part with an `attempt`), the steps of the first attempt end (`procedures.py`).
 """
 
 from __future__ import annotations

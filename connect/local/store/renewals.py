@@ -143,7 +143,8 @@ class Renewals:
 
     def look(self, lease: HeldLease) -> None:
         """Stops the run of a lease if it has lost its thread while this process stood still, or if the database does
-        not answer whether it has. Blocks the event loop until the database has answered, for half a lease at most."""
+        not answer whether it has. Blocks the event loop until the database has answered, for a lease at most: half of
+        it until the thread has begun, and half until the answer is there."""
         self._attend()
         if lease.is_doubtful:
             self._settle()
