@@ -87,7 +87,7 @@ class Record:
         self.reason: Reason | None = None
         """The reason why the message is suppressed; None if it is not suppressed."""
         self.answers: str | None = None
-        """For the result of a tool, the id of its tool call in the checkpoint."""
+        """For a tool result, the id that the tool call it answers has in the checkpoint."""
 
     @property
     def ids(self) -> list[str]:
@@ -132,8 +132,8 @@ class Ledger:
         self.latest: dict[Any, Record] = {}
         """For each chunk id, the record of the message that the next chunk with that id may continue."""
         self._dropped: dict[str, str | None] = {}
-        """The messages that snapshots have made the client drop. A mapping from the message id to the `subagentRunId`
-        in the message's events, or to None if they had none."""
+        """The messages that the client dropped because of a snapshot. A mapping from the message id to the
+        `subagentRunId` in the message's events, or to None if they had none."""
         self._stored: dict[str, Event] = {}
         """For each id, the stored message that was last compared with the client's copy. If an event is emitted under
         the id, its entry is removed."""
@@ -220,7 +220,7 @@ class Ledger:
 
     def uncompared(self, stored: Mapping[str, Event]) -> list[str]:
         """The ids of the stored messages that have not been compared with the client's copies yet. A message counts as
-        compared if the same object was compared the last time."""
+        compared if it is the very object that was last compared under its id."""
         compared = map(self._stored.get, stored)
         return list(compress(stored, map(is_not, compared, stored.values())))
 

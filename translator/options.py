@@ -109,10 +109,9 @@ class Options:
     `interrupts`: How interrupts are emitted. `outcome`: in `RUN_FINISHED.outcome`. `legacy`: as the custom event
         `on_interrupt`, which older clients understand. `both`: in both ways.
     `raw_events`: Whether every part of the stream is also emitted as a `RAW` event.
-    `error_detail`: How much of an exception `RUN_ERROR` reveals. `none`: nothing, so its message is neutral. `code`:
-        the exception's class name, in the field `code`. `message`: the class name, and the exception's text as the
-        message.
-        `full`: the class name, the text, and the traceback in `metadata`.
+    `error_detail`: How much of an exception `RUN_ERROR` reveals. `none`: nothing; the message is "The run failed."
+        `code`: the exception's class name, in the field `code`. `message`: the class name, and the exception's text as
+        the message. `full`: the class name, the text, and the traceback in `metadata`.
     `protocol_version`: The protocol version that the client declares. None means that the client declares none, as is
         the case for `@ag-ui/client` before 1.0.
     """

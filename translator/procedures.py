@@ -531,7 +531,7 @@ class Procedures:
                     yield from self._remove_unsaved_messages()
 
     def _on_metadata(self, part: Part) -> Iterator[Event]:
-        """Handles the start of the run on a server. If the server runs it a second time, this method yields the events
+        """Handles the start of the run on a server. If the server retries the run, this method yields the events
         that close the items of the earlier attempt, because the stream will never close them."""
         if isinstance(part.data, Mapping) and "attempt" in part.data:
             yield from self._superstep_ended()

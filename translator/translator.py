@@ -273,8 +273,8 @@ class Translator:
     def apply_checkpoint(
         self, values: Any, ns: Namespace = (), interrupts: Sequence[Any] = (), *, at_breakpoint: bool = False
     ) -> list[Event]:
-        """Returns the events for the messages and the state that are in a checkpoint of the thread but have not arrived
-        in the stream yet.
+        """Returns the events for messages and state that a checkpoint of the thread contains but the stream has not
+        delivered yet.
 
         `values`: the values of the graph at `ns`, in the form of a `values` part of that graph; None if there are none.
         `interrupts`: the interrupts that are pending in that graph. `at_breakpoint`: whether the graph is waiting at a

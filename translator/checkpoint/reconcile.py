@@ -202,9 +202,9 @@ class StoredMessages:
         }
         if surplus:
             self._losses.note(
-                f"The values have no messages in {self._options.messages_key!r}, so the text of models is removed when "
-                "the superstep of the root graph ends (see `Options.unsaved`; or set `messages_key` if the "
-                "conversation is in another channel)"
+                f"The values have no messages channel {self._options.messages_key!r}, so text that models generate is "
+                "removed when the superstep of the root graph ends (see `Options.unsaved`). If the conversation is in "
+                "another channel, set `messages_key`"
             )
             yield from self._snapshots.of([message for message in present if message["id"] not in surplus])
 

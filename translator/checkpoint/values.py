@@ -60,7 +60,7 @@ _NONE: Any = object()
 
 
 class SuperstepEnd(NamedTuple):
-    """The result of processing the values with which a superstep of the root graph has ended."""
+    """The result of processing the values at the end of a superstep of the root graph."""
 
     is_compared: bool
     """Whether the client's messages were compared with the stored ones."""

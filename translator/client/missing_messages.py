@@ -25,9 +25,9 @@ Rules:
   reader has reached, and open items stay open. No snapshot is emitted, because it would drop the client's other
   messages.
 - Such a view assumes that a reader on a new stream has none of the view's messages, unless the reader's messages are
-  known. For a reader that is already in the run, it is possible that only its open items are known. In that case, the
-  items that are not open for the reader are emitted from their beginning, and the missing parts of its open items
-  cannot be restored.
+  known. For a reader that is already in the run, it is possible that only its open items are known. In that case,
+  items that the reader does not have open are emitted from the beginning, and the missing parts of those that it has
+  open cannot be restored.
 """
 
 from __future__ import annotations

@@ -123,7 +123,7 @@ def to_agui_messages(messages: Iterable[Any]) -> list[Message]:
             wires = _complete(message, position)
             if not wires:
                 _log.warning(
-                    "A message of the type %r is left out: AG-UI has no such message.", kind_of(fields_of(message))
+                    "A message of type %r is left out: AG-UI has no such message type.", kind_of(fields_of(message))
                 )
             converted += [AG_UI_MESSAGE.validate_python(to_json(wire)) for wire in wires]
         except Exception as error:

@@ -268,7 +268,7 @@ def _walk(value: Any, above: set[int], depth: int) -> Any:
         for element in form:
             elements.append(_walk(element, above, depth + 1))  # noqa: PERF401 (a comprehension needs one more stack frame)
         return elements if kind is list or kind is tuple else sorted(elements, key=orjson.dumps)
-    except Exception as error:  # another thread has changed the value, or the stack is full
+    except Exception as error:  # another thread changed the value, or the stack overflowed
         return _unreadable(value, error)
     finally:
         above.discard(id(value))

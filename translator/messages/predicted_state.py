@@ -49,7 +49,7 @@ class _Call:
     def __init__(self, predictions: list[Prediction]) -> None:
         self.predictions = predictions
         self.size = 0
-        """The number of characters of the arguments so far."""
+        """The number of characters of the arguments received so far."""
         self.next: float = _FIRST
         """The size at which values are predicted the next time (rule 3)."""
 

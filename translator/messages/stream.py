@@ -48,9 +48,9 @@ Rules:
    no later chunk is emitted: `on_superstep_end` suppresses the record, and `block_events.py` emits nothing for a
    suppressed record. If nothing was compared, a later chunk opens the message again with the same id. Nothing is
    compared after the end of a subgraph or subagent. For a graph without a messages channel, messages are compared only
-   if `unsaved` is `step` and the parts come from a local graph, whose `values` contain every channel. If a chunk
-   arrives after the model call with its id has ended, it begins another message with the same id, because some models
-   reuse ids. The client then loses the earlier message (`block_events.py`, rule 2).
+   if `unsaved` is `step` and the parts come from a local graph, whose `values` contain every channel. Some
+   models reuse ids, so a chunk that arrives after the model call with the same id has ended begins a new message. The
+   client then loses the earlier message (`block_events.py`, rule 2).
 7. The result of a function (`@entrypoint`) may contain messages from earlier runs, because the function receives them
    as `previous` (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/func/__init__.py). The
    stream contains no values before this result. So if the client's messages are unknown, a message in the result is

@@ -43,7 +43,7 @@ _TYPE_OF_CLASS: Final[Mapping[str, str]] = {
 
 
 _ORDINARY: Final = frozenset({"human", "ai", "tool", "system"})
-"""The types of most messages."""
+"""The types that most messages have."""
 _CLASSES: Final = frozenset({HumanMessage, AIMessage, AIMessageChunk, ToolMessage, SystemMessage})
 """The classes of most messages. Looking a class up here is faster than `issubclass` with an abstract class."""
 

@@ -37,7 +37,7 @@ STATE: Final = "agui_state"
 
 
 def written_state(value: Any) -> dict[str, Any] | None:
-    """Returns the state in a payload of the `custom` mode (rule 3), as a mapping from channel names to values; None if
+    """Returns the state in a payload in `custom` mode (rule 3), as a mapping from channel names to values; None if
     the payload is not state. `value`: the payload as JSON."""
     is_state = isinstance(value, dict) and value.keys() == {"name", "value"} and value["name"] == STATE
     return value["value"] if is_state and isinstance(value["value"], dict) else None

@@ -180,7 +180,7 @@ async def test_a_graph_without_messages_follows_the_same_rule(unsaved: str, capl
     assert await page.reloaded() == []
     assert await page.reloaded(page.view) == ends
     lines = [
-        record.getMessage() for record in caplog.records if "have no messages in 'messages'" in record.getMessage()
+        record.getMessage() for record in caplog.records if "have no messages channel 'messages'" in record.getMessage()
     ]
     assert len(lines) == {"step": 2, "run": 1, "keep": 0}[unsaved]
 
