@@ -231,8 +231,8 @@ class Ledger:
     # --- what happens ---------------------------------------------------------------------------------------------
 
     def take_id(self, record: Record, task: str, stream_id: str, *, is_run_id: bool) -> None:
-        """Records that a chunk of the message had this id in this task. The message's `run_id` and `provider_id` are
-        the first ids of their kinds."""
+        """Records that a chunk of the message had this id in this task. The first run id and the first provider id of
+        its chunks become the message's `run_id` and `provider_id`."""
         self._aliases[task, stream_id] = record
         if is_run_id:
             record.run_id = record.run_id or stream_id

@@ -439,7 +439,7 @@ class Procedures:
         yield from self._end_superstep(())
 
     def _end_superstep(self, ns: Namespace) -> Iterator[Event]:
-        """Yields the events that end the progress of tools, the subagents and the steps of the graph at `ns`, because
+        """Yields the events that end the subagents, the steps and the tool progress of the graph at `ns`, because
         one of its supersteps has ended. The messages have already been closed."""
         with self._losses.guard("The progress of tools"):
             yield from self._progress.superstep_ended(ns, is_waiting=bool(self._interrupts))

@@ -11,9 +11,9 @@ Rules:
    A graph runs inside a tool if the task that started it runs a tool. It also counts as running inside a tool if, when
    the task began, other nodes of the graph that contains the task had made tool calls that were still unanswered. This
    second condition is checked when the first part of the inner graph arrives. It covers nodes that answer tool calls by
-   running a graph, such as `supervisor_tools` in https://github.com/langchain-ai/open_deep_research. In their first
-   round, these nodes do not count as tool nodes yet. The steps of such a graph are visible, but the text of its model
-   calls is not. The text of the node's own model stays visible, because that text may be the answer.
+   running a graph, such as `supervisor_tools` in https://github.com/langchain-ai/open_deep_research. The first time
+   these nodes run, they do not yet count as tool nodes. The steps of such a graph are visible, but the text of its
+   model calls is not. The text of the node's own model stays visible, because that text may be the answer.
 2. Nodes are identified by the namespace of their graph as well as by name, because many agents have nodes with the same
    names.
 3. Only the `tasks` mode shows which tool call a task runs. If the input of a task is a tool call, the task runs that

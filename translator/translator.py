@@ -323,8 +323,8 @@ class Translator:
     def not_stored(self, messages: Iterable[Any]) -> dict[str, list[Event]]:
         """Returns the assistant messages with text that this run has emitted but a checkpoint does not contain.
 
-        `messages`: the checkpoint's messages, in any form (see `parts/message.py`). The result is a mapping from the
-        name of the root graph's node that produced the messages to the client's copies of them. If the node is unknown,
+        `messages`: the checkpoint's messages, in any form (see `parts/message.py`). The result maps the name of each
+        node of the root graph to the client's copies of the messages that the node produced. If the node is unknown,
         the name is empty. Messages of subagents, and messages produced during a tool call, are left out, because they
         do not belong to the thread. This method emits nothing, and may be called at any time.
         """

@@ -233,7 +233,7 @@ class RootValues:
     ) -> Generator[Event, None, SuperstepEnd | None]:
         """Yields the events after which the client's messages and state equal these values.
 
-        `is_partial`: whether the superstep of the values has not ended, so that messages that streamed may still be
+        `is_partial`: whether the superstep of these values has yet to end. If so, streamed messages may still be
         stored. `is_older`: whether the values are older than the client's messages and state. If so, the state in them
         is not emitted.
         """

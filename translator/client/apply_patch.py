@@ -44,8 +44,8 @@ def apply_patch(document: Any, operations: Any) -> Any:
 
 
 class _Patched:
-    """A document to which a patch is being applied. The document is the member "" of `whole`, so that it can be read
-    and changed like any other member."""
+    """A document to which a patch is being applied. The document is stored in `whole` under the key `""`, so that its
+    root can be read and changed like any other member."""
 
     __slots__ = ("own", "whole")
 

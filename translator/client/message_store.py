@@ -90,7 +90,8 @@ class StoredMessage:
 class MessageStore:
     """The messages of a client in order, with indexes by message id and by tool call id.
 
-    `is_legacy`: whether the client is 0.0.59, whose reducer follows slightly different rules (see `reducer.py`).
+    `is_legacy`: whether the client is version 0.0.59, whose reducer follows slightly different rules (see
+    `reducer.py`).
     """
 
     __slots__ = ("_plain", "calls", "entries", "is_legacy", "order")

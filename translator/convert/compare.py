@@ -51,8 +51,8 @@ def _call(call: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def same_arguments(mine: Any, its: Any) -> bool:
-    """Whether the arguments of two tool calls are equivalent as JSON. Missing arguments equal an empty object, and
-    arguments that are not JSON are compared as text."""
+    """Whether the arguments of two tool calls are equivalent as JSON. Missing arguments are treated as an empty object,
+    and arguments that are not JSON are compared as text."""
     return bool(json_arguments(mine) == json_arguments(its))
 
 
@@ -122,8 +122,8 @@ def common_length(left: list[str], right: list[str]) -> int:
 
 
 def merge(wanted: Mapping[str, Event], order: list[str], copy: Callable[[str], Event | None]) -> list[Event]:
-    """Merges the wanted messages with the other messages in `order`. Each of the other messages stays behind the wanted
-    message that it follows in `order`.
+    """Merges the wanted messages with the other messages in `order`. Each of the other messages is placed after the
+    wanted message that precedes it in `order`.
 
     `copy`: returns the client's copy of the message with this id, or None.
     """

@@ -84,7 +84,7 @@ def to_agui(message: Any, position: int, options: Options, losses: Losses | None
     """Converts one stored message to its wire messages. The list is empty if the message is not visible, as is the case
     for system messages, summaries from middlewares, removals, and values that are not messages.
 
-    `message`: the message, as an object or its JSON.
+    `message`: the message, as an object or as JSON.
     `position`: the position in the list of messages. A message without an id gets an id derived from this position.
     `options`: decides which contents are visible.
     `losses`: counts and logs the contents that are left out; None if the message does not belong to a run.
@@ -171,7 +171,7 @@ class _Answer:
         self.signatures: dict[str | None, str] = {}
         """A mapping from tool call ids to signatures. The key for the signature of the answer itself is None."""
         self.unknown: list[str] = []
-        """The types of content blocks that are unknown."""
+        """The types of the content blocks that were not recognized."""
         self._placing = ReasoningBlocks()
         self._server_call = ""
 

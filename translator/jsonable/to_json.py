@@ -179,7 +179,7 @@ def json_bytes_unlogged(value: Any) -> bytes:
 
 
 def nesting(value: Any) -> int:
-    """Returns the depth of a JSON value, which is the number of containers that are nested in each other."""
+    """Returns the nesting depth of a JSON value: the largest number of lists and dicts nested one inside another."""
     depth, level = 0, [value]
     while containers := [item for item in level if isinstance(item, (dict, list))]:
         depth += 1

@@ -45,7 +45,8 @@ class Usage:
                 sums[field] = sums.get(field, 0) + count
 
     def totals(self) -> list[dict[str, Any]]:
-        """Returns one `TokenUsage` item for each provider and model, in the order of their first model calls."""
+        """Returns one `TokenUsage` item for each combination of provider and model, in the order of their first
+        calls."""
         items = []
         for (provider, model), sums in self._sums.items():
             if not sums:

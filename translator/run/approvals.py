@@ -69,8 +69,8 @@ def decision_schemas(value: Any) -> list[Schema] | None:
 
 
 def _one_of(allowed: Any) -> Schema:
-    """Returns the schema for a decision of one of these types. If the allowed types are unknown, the schema allows any
-    type."""
+    """Returns the schema for a decision whose type is one of `allowed`. If the allowed types are unknown, the schema
+    allows any type."""
     if not isinstance(allowed, (list, tuple)):
         return _ANY
     types = list(dict.fromkeys(kind for kind in allowed if isinstance(kind, str)))

@@ -72,9 +72,9 @@ _INSTANT: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]
 
 
 def open_calls(messages: Iterable[Event]) -> OpenCalls:
-    """Returns the tool calls in AG-UI messages that are not followed by a result. Some models number their tool calls
-    from the beginning again in each message. So a tool call may be unanswered although an earlier tool call with the
-    same id was answered."""
+    """Returns the tool calls in AG-UI messages that are not followed by a result. Some models restart the numbering of
+    their tool calls in each message. So a tool call may be unanswered although an earlier tool call with the same id
+    was answered."""
     unanswered: dict[str, tuple[str, str]] = {}
     for message in messages:
         if message["role"] == "tool":
@@ -97,7 +97,7 @@ def answer_schema(value: Any, response_schema: Any = None) -> Schema | None:
 
 
 class _Interrupt(NamedTuple):
-    """One interrupt, as JSON, with the deepest namespace that it came from."""
+    """One interrupt: its value and answer schema as JSON, and the deepest namespace in which the stream reported it."""
 
     ns: Namespace
     value: Any
@@ -344,8 +344,8 @@ def _raised_in(interrupt: _Interrupt, calls: Sequence[str], owns_calls: OwnsCall
 
 
 def _call_of_action(value: Any, calls: OpenCalls) -> str | None:
-    """If exactly one open tool call matches the action that an interrupt's value asks for, returns its id; otherwise
-    None."""
+    """Returns the id of the open tool call that matches the action requested by an interrupt's value; None unless
+    exactly one call matches."""
     requests = value.get("action_requests") if isinstance(value, dict) else None
     if not isinstance(requests, list) or len(requests) != 1 or not isinstance(requests[0], dict):
         return None

@@ -10,7 +10,7 @@ Rules:
    - It emits a part of its output (`ToolRuntime.emit_output_delta`, mode `tools`:
      https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_tools.py). LangGraph adds the
      call's id.
-   Other payloads are not progress, because LangGraph does not show which call they belong to.
+   Other payloads do not count as progress, because LangGraph does not show which call they belong to.
 2. The activity contains `toolCallId`, `toolName` and `status`. It also contains `progress`, which is the last value
    that was written, and `output`, which is the list of the output's parts, up to `result_limit` characters. If the
    output is longer, `truncated` is true.

@@ -18,7 +18,7 @@ from tests.support.servers.serving import WITHIN, kinds_of, posted
 SLOW = 30
 """How many never read."""
 TOLD = PIECE * PIECES
-GROWTH = TOLD * 3 // 4
+GROWTH = TOLD
 """Bytes by which the server may grow: less than if it kept all that is told once, let alone for each of them."""
 
 
