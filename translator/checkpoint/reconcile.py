@@ -31,7 +31,8 @@ Rules:
    They are recorded as kept (`ledger.py`, rule 5).
 6. The plan (`convert/plan.py`) counts as a stored message. A change to the plan is emitted as `ACTIVITY_DELTA`
    (https://docs.ag-ui.com/concepts/events).
-7. A stored message is compared with the client's copy if it is new, if it has changed, or if an event has been emitted
+7. The client has a stored message if the view has a message with that id. The message is compared with the client's
+   copy if it is new, if it has changed, or if an event has been emitted
    under its id since the last comparison. `is_same_message` in `convert/compare.py` decides whether the two are equal.
 8. For a function (`@entrypoint`), the values are only the return value of one call, and not the whole conversation. So
    the messages in that value are added, and no other messages are removed. If the function saves something else with

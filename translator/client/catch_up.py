@@ -11,6 +11,7 @@ Rules:
   up to date. Later deltas are then appended to the existing message.
 - If an earlier snapshot has dropped the message of an open item, the item is opened before the catch-up snapshot. The
   client adds the message when the item is opened, and drops it again when it receives the catch-up snapshot.
+- Custom events, raw events and steps that have finished are never repeated, because no later event depends on them.
 - The state is emitted as a delta if the delta is smaller than a snapshot.
 """
 
