@@ -154,7 +154,7 @@ class RootValues:
             self._is_ahead = messages is not None and self._messages.is_behind(messages)
         if self._is_ahead:
             self._ignored = values
-            self._losses.drop("values of the stream", None, Reason.OLDER)
+            self._losses.drop("set of values from the stream", None, Reason.OLDER)
             return None
         self._ignored, self.last = _NONE, values
         return (yield from self._reconcile(values, in_subgraphs, is_partial=is_partial))

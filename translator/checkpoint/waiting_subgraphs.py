@@ -177,7 +177,7 @@ class WaitingSubgraphs:
         return [item for item in tagged if not self._view.has(item["id"])]
 
     def _all(self, ns: Namespace) -> list[Any]:
-        """The messages of a subgraph, followed by the messages that finished nodes have written in its current
+        """The messages of a subgraph, followed by those written by nodes that have finished in its current
         superstep."""
         messages = list(self._messages[ns] or ())
         ids = {fields_of(message).get("id") for message in messages}

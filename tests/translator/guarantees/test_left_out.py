@@ -118,7 +118,7 @@ CASES: dict[Reason, list[Case]] = {
     Reason.SUPERSEDED: [Case("The message 'm'", [chunk("a"), chunk("b", metadata=OTHER), chunk("c"), chunk("d")])],
     Reason.STORED: [Case("The message 'm'", [values(), chunk("Hel"), {"checkpoint": "Hello"}, chunk("lo")])],
     Reason.RECONCILED: [Case("The message 'm'", [values(), chunk("Hel"), values(), chunk("lo"), chunk("!")])],
-    Reason.OLDER: [Case("The values of the stream", [values(), {"checkpoint": "Hello"}, values()])],
+    Reason.OLDER: [Case("The set of values from the stream", [values(), {"checkpoint": "Hello"}, values()])],
     Reason.UNKNOWN_BLOCK: [
         Case("The content block 'deliberation'", [chunk([{"type": "deliberation", "text": "x"}])] * 2),
         Case("The content block 'deliberation'", [values(AIMessage([{"type": "deliberation"}], id="a"))] * 2),
