@@ -9,6 +9,7 @@ thread id, again and again: a step costs the same, however many checkpoints a th
 from __future__ import annotations
 
 import json
+import logging
 from abc import ABC, abstractmethod
 from base64 import b64decode, b64encode
 from collections.abc import Collection, Sequence
@@ -16,9 +17,12 @@ from typing import Any, ClassVar, Final
 
 from langgraph.checkpoint.serde.base import CipherProtocol
 
+from ...errors import log_context
 from ..encryption import SealedError, seal, unseal
 from .row import First, Head, IndexRow, Reader, comparable, to_json
 from .table import Selection
+
+_log = logging.getLogger(__name__)
 
 _TABLE: Final = "agui_threads_1"
 
@@ -48,6 +52,7 @@ class SqlTable(ABC):
 
     def __init__(self, cipher: CipherProtocol | None) -> None:
         self._cipher = cipher
+        self._has_warned = False
 
     @abstractmethod
     async def token(self) -> Any:
@@ -143,7 +148,7 @@ class SqlTable(ABC):
             f"ORDER BY r.checkpoint_id DESC LIMIT ?",
             (*placed, wanted.limit),
         )
-        return [(self._row(columns), _head(columns[8:])) for columns in rows]
+        return [(self._row(columns, reader.agent), _head(columns[8:])) for columns in rows]
 
     async def row(self, agent: str, thread_id: str) -> tuple[IndexRow | None, Head | None]:
         """See `ThreadTable`."""
@@ -152,7 +157,7 @@ class SqlTable(ABC):
             f"LEFT JOIN {_TABLE} r ON r.thread_id = t.id AND r.agent = ?",
             (thread_id, agent),
         )
-        return None if columns[0] is None else self._row(columns), _head(columns[8:])
+        return None if columns[0] is None else self._row(columns, agent), _head(columns[8:])
 
     async def count(self, agent: str) -> int:
         """See `ThreadTable`."""
@@ -164,15 +169,15 @@ class SqlTable(ABC):
         first = row.first
         shown = {
             "updated_at": row.updated_at,
-            "opening": row.opening,
-            "first": [first.id, first.created_at, first.opening, first.metadata],
+            "opening": self._sealed(row.opening),
+            "first": [first.id, first.created_at, self._sealed(first.opening), first.metadata],
         }
         written = (
             row.head.checkpoint_id,
             row.head.writes,
             row.status,
             row.owner or _NO_OWNER,
-            *(to_json(value) for value in (row.access, row.metadata, self._sealed(shown))),
+            *(to_json(value) for value in (row.access, row.metadata, shown)),
         )
         if old is None:
             statement = (
@@ -232,39 +237,40 @@ class SqlTable(ABC):
         )
         return f"{self._newest(thread)}, {self._writes(thread, self._newest(thread))}, {first}"
 
-    def _row(self, columns: Sequence[Any]) -> IndexRow:
+    def _row(self, columns: Sequence[Any], agent: str) -> IndexRow:
         thread_id, checkpoint_id, writes, status, *texts, edition = columns[:8]
         access, metadata, shown = (json.loads(value) if isinstance(value, str) else value for value in texts)
-        shown = self._unsealed(shown)
+        label = log_context(agent, thread_id)
         first_id, created_at, opening, left = shown["first"]
         return IndexRow(
             thread_id=thread_id,
             head=Head(checkpoint_id, writes, first_id),
-            first=First(id=first_id, created_at=created_at, opening=opening, metadata=left),
+            first=First(id=first_id, created_at=created_at, opening=self._unsealed(opening, label), metadata=left),
             access=access,
             status=status,
             updated_at=shown["updated_at"],
-            opening=shown["opening"],
+            opening=self._unsealed(shown["opening"], label),
             metadata=metadata,
             edition=edition,
         )
 
-    def _sealed(self, shown: dict[str, Any]) -> dict[str, Any]:
-        """What a row shows, encrypted if the checkpointer encrypts: it has words of the conversation."""
-        if self._cipher is None:
-            return shown
-        return {"sealed": b64encode(seal(to_json(shown).encode(), self._cipher)).decode()}
+    def _sealed(self, opening: str | None) -> str | dict[str, str] | None:
+        """The opening words of a thread, encrypted if the checkpointer encrypts."""
+        if opening is None or self._cipher is None:
+            return opening
+        return {"sealed": b64encode(seal(opening.encode(errors="replace"), self._cipher)).decode()}
 
-    def _unsealed(self, shown: dict[str, Any]) -> dict[str, Any]:
-        """What `_sealed` returned, in the clear. A row that cannot be decrypted is shown without these words."""
-        sealed = shown.get("sealed")
-        if sealed is None:
-            return shown
+    def _unsealed(self, stored: str | dict[str, str] | None, label: str) -> str | None:
+        """What `_sealed` returned, in the clear. None if it cannot be decrypted, which is logged once, with `label`."""
+        if not isinstance(stored, dict):
+            return stored
         try:
-            unsealed: dict[str, Any] = json.loads(unseal(b64decode(sealed), self._cipher))
-        except SealedError:
-            return {"updated_at": None, "opening": None, "first": [None, None, None, {}]}
-        return unsealed
+            return unseal(b64decode(stored["sealed"]), self._cipher).decode()
+        except SealedError as error:
+            if not self._has_warned:
+                self._has_warned = True
+                _log.warning("The opening of a thread in the index cannot be read: %s (%s).", error, label)
+            return None
 
 
 def _marks(values: Collection[Any]) -> str:

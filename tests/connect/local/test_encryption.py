@@ -116,6 +116,11 @@ async def test_events_ends_and_titles_are_encrypted_with_the_cipher_of_the_check
     graph = talking(point, await place.saver(opened, b"another-key-1234"))
     assert await stranger.store.last(stranger.store.key(graph, "chat", "t")) is None
     assert [record.levelno for record in caplog.records if "cannot be decrypted" in record.message] == [logging.WARNING]
+    caplog.clear()
+    await threads(Local(graph, agent="chat", runs=stranger)).search()
+    lines = [record.getMessage() for record in caplog.records if "in the index" in record.getMessage()]
+    assert [line for line in lines if "agent 'chat', thread 't'" not in line] == []
+    assert lines
 
 
 async def _read(source: Local) -> str:
