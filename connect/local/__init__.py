@@ -1,6 +1,6 @@
-"""Compiled graphs in this process: their runs, which outlive their readers, who runs on a thread, and what a thread's
-checkpoints have.
+"""Compiled graphs in this process: their threads, the checkpoints of those threads, and their runs, which outlive the
+readers.
 
-`backend` has the verbs (`submit`, `connect`, `watch`, `threads`). They use the rooms `store`, `checkpoints` and `run`,
-of which each may import those before it, and none imports a verb.
+`backend` has the operations (`submit`, `connect`, `watch`, `threads`). They use the subpackages `store`, `checkpoints`,
+`index` and `run`. Each of these may import only those before it, and none of them imports an operation.
 """

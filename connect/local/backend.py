@@ -1,4 +1,4 @@
-"""Compiled graphs as a backend: `Local`, the verbs on its threads. What each does is in the module of its name."""
+"""Compiled graphs as a backend: `Local`, with the operations on its threads. Each is in the module of its name."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .threads import LocalThreads
 from .watch import watch_local
 
 _PROBED: RunnableConfig = {"configurable": {"thread_id": "agui-ready", "checkpoint_ns": ""}}
-"""A thread that nothing is written to: an empty answer will do."""
+"""A thread that nobody writes to. The probe needs an answer, even an empty one."""
 
 _STATUSES: Final[Mapping[str, ThreadStatus]] = {
     "running": "running",
@@ -40,33 +40,34 @@ _STATUSES: Final[Mapping[str, ThreadStatus]] = {
     "interrupted": "waiting",
     "failed": "failed",
 }
-"""The status of a thread by that of its run."""
+"""The status of a thread, by the status of its run."""
 
 
 class Local(GraphSource):
     """A compiled graph of this process, with or without a checkpointer; or the function that makes one for each run.
 
-    - `graph`: the graph; or a function of a config, a user, or nothing (`make_graph(config)`, `make_graph(config,
-      user)`), which may be async, or return a context manager: see the module `factory`. It is called for each run,
-      with the config that the run gets, and for each thread that is read while it has no run. The context manager is
-      left when the run has ended, with its error, if it failed. The config of a read has the `thread_id`, the user, and
-      the strings, numbers and booleans of `configurable` that the thread's last run had; `configurable` says whether
-      the graph is going to be run (`__is_for_execution__`). What the function raises is the run's error (`RUN_ERROR`),
-      and leaves the thread as it is. The graphs may have different models, tools and nodes; their channels and schemas
-      have to be the same.
-    - `agent`: the name under which runs of this graph are found, and to which their threads belong (see `owners`).
-      None: the graph object itself, so that a graph that you build for each request needs a name, and threads belong to
-      no agent.
-    - `runs`: the scope that owns its runs, with their run store; None: that of the app that serves the graph, or the
-      agent of this name, in the event loop; or else the event loop's own.
+    - `graph`: the graph, or a function of a config, a user, or nothing (`make_graph(config)`, `make_graph(config,
+      user)`). The function may be asynchronous, or return a context manager; see the module `factory`. It is called for
+      each run, with the run's config, and for each thread that is read while it has no run. The context manager is left
+      when the run has ended, and receives the run's error, if it failed. The config of a read has the `thread_id`, the
+      user, and the strings, numbers and booleans of `configurable` that the thread's last run had. The key
+      `__is_for_execution__` of `configurable` says whether the graph is going to be run. An exception of the function
+      is the run's error (`RUN_ERROR`), and leaves the thread as it is. The graphs may have different models, tools and
+      nodes, but must have the same channels and schemas.
+    - `agent`: the name by which runs of this graph are found, and of the agent that owns their threads (see `owners`).
+      With None, runs are found by the graph object, so a graph that you build for each request needs a name, and the
+      threads belong to no agent.
+    - `runs`: the scope that owns the runs, with their run store. None takes the scope of the app that serves the graph,
+      or the agent of this name, in the event loop; else the event loop's own scope.
     - `shares_threads_with`: the agents whose threads it may use as well as its own.
-    - `timeout`: seconds after which a run is stopped and fails with the code `timeout`; None is no limit.
-    - `read_timeout`: seconds in which the checkpointer and the graph's store have to answer when a thread is read; then
-      it counts as unreadable.
-    - `checkpointer`, `store`: for a graph that has none. All graphs of a function have the same: those of the first.
+    - `timeout`: seconds after which a run is stopped and fails with the code `timeout`. None means no limit.
+    - `read_timeout`: seconds within which the checkpointer and the graph's store must answer when a thread is read.
+      After that, the thread counts as unreadable.
+    - `checkpointer`, `store`: for a graph that has none of its own. All graphs of a function use those of the first
+      graph.
 
-    Raises `TypeError` for anything but a compiled graph or such a function, and for a synchronous checkpointer;
-    `ValueError` for one text in place of names, and for a timeout that is not above 0.
+    Raises `TypeError` for anything but a compiled graph or such a function, and for a synchronous checkpointer. Raises
+    `ValueError` for a single string in place of names, and for a timeout that is not above 0.
     """
 
     ids_in_url: ClassVar = False
@@ -90,7 +91,7 @@ class Local(GraphSource):
         return self.graph if self.is_made else None
 
     async def probe(self) -> None:
-        """See `Backend`. A function that makes graphs is not called: it may need a user."""
+        """See `Backend`. A function that makes graphs is not called, since it may need a user."""
         if self.is_made and isinstance(saver := self.graph.checkpointer, BaseCheckpointSaver):
             await answered(saver.aget_tuple(_PROBED), self.read_timeout)
         await self.runs.store.ping()
@@ -106,11 +107,11 @@ class Local(GraphSource):
 
     def check_intake(self, intake: Intake, options: Options | None) -> None:
         """See `Backend`."""
-        if self.is_made:  # else it is checked when the server starts
+        if self.is_made:  # otherwise it is checked when the server starts
             check(self.input_channels(options or options_for(self.graph)), intake)
 
     def with_headers(self, headers: Iterable[tuple[bytes, bytes]], names: Iterable[str]) -> Local:
-        """See `Backend`. There is no server to send them to."""
+        """See `Backend`. Changes nothing, since headers are for platforms."""
         return self
 
     submit = submit_local
@@ -121,7 +122,9 @@ class Local(GraphSource):
         self, assistant_id: str, reader: Reader, options: Options | None, *, past_errors: PastErrors, poll: float
     ) -> Batches:
         """Raises `TypeError`: a graph of this process has no assistants."""
-        raise TypeError("watch: an assistant_id is for a platform; of a graph of this process watch a thread_id")
+        raise TypeError(
+            "watch: expected a thread_id for a graph of this process, got an assistant_id, which only platforms have"
+        )
 
     async def cancel(self, thread_id: str, run_id: str | None, *, wait: float) -> CancelResult:
         """See `Backend`."""
@@ -149,28 +152,28 @@ class Local(GraphSource):
             return replace(state, view=idle_view(thread_id, present, options), status=present.status)
         view = ClientView(version=options.protocol_version)
         async with aclosing(present.attach(Reader(direct_options(options)))) as batches:
-            for encoded in await anext(batches, []):  # they bring a reader to where the run is
+            for encoded in await anext(batches, []):  # they bring a reader up to date with the run
                 view.apply(encoded.event)
         status, messages = _STATUSES.get(present.status, "idle"), state.messages
         return ThreadState(messages=messages, values=state.values, view=view, run_id=present.run_id, status=status)
 
     def stop_queued(self) -> list[asyncio.Task[Any]]:
-        """Cancels the inputs that are queued in this process; their readers get a terminal event."""
+        """Cancels the inputs that are queued in this process. Their readers receive a terminal event."""
         return self.runs.stop_queued(self.name, self.key("").namespace) if self.is_made else []
 
     def keep_runs(self) -> None:
-        """Makes its active runs in this process, and its queued inputs, go on when their last reader leaves, whatever
-        they were started with: the server sends its readers away, and they read elsewhere."""
+        """Lets its active runs and queued inputs in this process go on when their last reader leaves, whatever policy
+        they were started with. The server is sending its readers away, and they read elsewhere."""
         if self.is_made:
             self.runs.keep(self.name, self.key("").namespace)
 
     async def ended(self) -> None:
-        """Waits until its runs in this process have ended, and those of its queued inputs."""
+        """Waits until its runs in this process have ended, and the runs of its queued inputs."""
         if self.is_made:
             await self.runs.ended(self.name, self.key("").namespace)
 
     async def stop(self) -> None:
-        """Cancels its runs in this process and what is queued, and waits for their end."""
+        """Cancels its runs and queued inputs in this process, and waits until they have ended."""
         if self.is_made:
             await self.runs.stop(self.name, self.key("").namespace)
         if self.factory is not None:

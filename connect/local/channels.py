@@ -1,5 +1,5 @@
-"""Which channels and context fields a compiled graph takes its input in: `input_channels_of`. What is put into them:
-`inputs.channels`."""
+"""Finds the channels and context fields in which a compiled graph takes its input: `input_channels_of`. What goes into
+them is decided by `inputs.channels`."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ..inputs.channels import InputChannels, if_taken, properties_of
 
 try:
     from langgraph.channels.delta import DeltaChannel
-except ImportError:  # LangGraph before it had any
+except ImportError:  # an older LangGraph
     _REDUCED: tuple[type, ...] = (BinaryOperatorAggregate,)
 else:
     _REDUCED = (BinaryOperatorAggregate, DeltaChannel)
 
 
 def input_channels_of(graph: Pregel[Any, Any, Any, Any], messages_key: str) -> InputChannels:
-    """Those of a compiled graph."""
+    """Returns the input channels of a compiled graph. `messages_key`: the channel of the conversation."""
     names = _taken_by(graph)
     reduced = {name for name, channel in graph.channels.items() if isinstance(channel, _REDUCED)}
     begun = {name for name in reduced if graph.channels[name].is_available()}  # type: ignore[union-attr]
@@ -39,7 +39,8 @@ def input_channels_of(graph: Pregel[Any, Any, Any, Any], messages_key: str) -> I
 
 
 def _taken_by(graph: Pregel[Any, Any, Any, Any]) -> frozenset[str] | None:
-    """What the input of a graph can write. A function's is one value, of which only its type may say what it takes."""
+    """Returns the names of the channels that the graph's input can write; None if they are not known. The input of a
+    function is a single value, and only its type may say which names it takes."""
     if isinstance(graph, CompiledStateGraph):
         schema = graph.builder.schemas[graph.builder.input_schema]
         return frozenset(name for name in schema if name in graph.channels)
@@ -47,12 +48,12 @@ def _taken_by(graph: Pregel[Any, Any, Any, Any]) -> frozenset[str] | None:
         return frozenset(graph.input_channels)
     try:
         return properties_of(graph.get_input_jsonschema())
-    except Exception:  # a type of the owner's that has no JSON schema
+    except Exception:  # the owner's type has no JSON schema
         return None
 
 
 def _fields_of(schema: Any) -> frozenset[str]:
-    """The fields of a context's class: a dataclass, a pydantic model or a typed dictionary."""
+    """Returns the fields of a context schema, which is a dataclass, a pydantic model or a typed dictionary."""
     if is_dataclass(schema):
         return frozenset(field.name for field in fields(schema))
     if isinstance(schema, type) and issubclass(schema, BaseModel):
@@ -61,7 +62,7 @@ def _fields_of(schema: Any) -> frozenset[str]:
 
 
 def _has_defaults(schema: Any) -> bool:
-    """Whether a context's class is a dataclass or a pydantic model each field of which has a default."""
+    """Returns whether a context schema is a dataclass or a pydantic model, and all of its fields have defaults."""
     if is_dataclass(schema):
         defaults = ((field.default, field.default_factory) for field in fields(schema) if field.init)
         return all(any(default is not MISSING for default in pair) for pair in defaults)

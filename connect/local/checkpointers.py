@@ -1,5 +1,5 @@
-"""Checkpointers: whether a graph has one, whether it can be used here, and what it raises.
-Never what is in one."""
+"""Checks the checkpointer of a graph, limits the time of its answers, and converts its errors. What a checkpointer
+contains does not matter here."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from ..errors import GraphNotMadeError, OtherProcessError, StoreUnavailableError
 Graph = Pregel[Any, Any, Any, Any]
 """A compiled graph."""
 
-_ASKED: Final = ("aget_tuple", "alist", "aput", "aput_writes")
-"""What a run in an event loop asks a checkpointer for."""
+_METHODS: Final = ("aget_tuple", "alist", "aput", "aput_writes")
+"""The methods of a checkpointer that a run in an event loop calls."""
 
 READ_TIMEOUT: Final = 10.0
-"""Seconds in which a checkpointer or a store has to answer: long threads on slow disks do."""
+"""Seconds within which a checkpointer or a store must answer. This is enough for long threads on slow disks."""
 
 _Answer = TypeVar("_Answer")
 
@@ -31,19 +31,19 @@ _log = logging.getLogger(__name__)
 
 
 def has_checkpointer(graph: Graph) -> bool:
-    """Whether the graph keeps its threads by itself."""
+    """Returns whether the graph has a checkpointer, which keeps its threads."""
     return isinstance(graph.checkpointer, BaseCheckpointSaver)
 
 
 def check_saver(graph: Graph) -> None:
-    """Raises `TypeError` for a checkpointer that is synchronous: every run and every read of a thread would fail.
+    """Raises `TypeError` if the checkpointer is synchronous, since every run and every read of a thread would fail.
 
-    Such a class has at least one of the asynchronous methods from `BaseCheckpointSaver`, where they only raise.
+    Such a class inherits at least one asynchronous method of `BaseCheckpointSaver`, where these methods only raise.
     """
     kind = type(graph.checkpointer)
     if not issubclass(kind, BaseCheckpointSaver):
         return
-    missing = [name for name in _ASKED if getattr(kind, name) is getattr(BaseCheckpointSaver, name)]
+    missing = [name for name in _METHODS if getattr(kind, name) is getattr(BaseCheckpointSaver, name)]
     if missing:
         raise TypeError(
             f"the graph's checkpointer, a {kind.__name__}, is synchronous (it has no {missing[0]}): "
@@ -52,8 +52,8 @@ def check_saver(graph: Graph) -> None:
 
 
 def with_threads(graph: Graph, saver: BaseCheckpointSaver[Any] | None, store: BaseStore | None) -> Graph:
-    """The graph, with this checkpointer and this store where it has none of its own. The graph that is given stays as
-    it is."""
+    """Returns the graph with this checkpointer and this store, where it has none of its own. The graph that is passed
+    in stays as it is."""
     update: dict[str, Any] = {}
     if saver is not None and graph.checkpointer is not False and not has_checkpointer(graph):
         update["checkpointer"] = saver
@@ -63,29 +63,30 @@ def with_threads(graph: Graph, saver: BaseCheckpointSaver[Any] | None, store: Ba
 
 
 async def answered(call: Coroutine[Any, Any, _Answer], seconds: float = READ_TIMEOUT) -> _Answer:
-    """The result of a call of a checkpointer or a store. Raises what the call raises, and `SilentError` after so many
-    seconds. The call is cancelled then, but not waited for: on a connection whose server is silent it may never end."""
+    """Returns the result of a call to a checkpointer or a store. Raises what the call raises, and `SilentError` if it
+    takes longer than `seconds`. In that case the call is cancelled, but its end is not awaited: on a connection whose
+    server is silent, the call may never end."""
     task = asyncio.ensure_future(call)
     try:
         await asyncio.wait([task], timeout=seconds)
     finally:
         if not task.done():
             task.cancel()
-            _left.add(task)
-            task.add_done_callback(_ended)
-    if task in _left:
+            _abandoned.add(task)
+            task.add_done_callback(_forget)
+    if task in _abandoned:
         raise SilentError(seconds)
     return task.result()
 
 
-_left: set[asyncio.Future[Any]] = set()
-"""Cancelled calls that have not ended; the event loop keeps tasks by weak references only."""
+_abandoned: set[asyncio.Future[Any]] = set()
+"""Cancelled calls that have not ended. The event loop itself keeps only weak references to tasks."""
 
 
-def _ended(call: asyncio.Future[Any]) -> None:
-    _left.discard(call)
+def _forget(call: asyncio.Future[Any]) -> None:
+    _abandoned.discard(call)
     if not call.cancelled():
-        call.exception()  # else asyncio logs it as never retrieved
+        call.exception()  # otherwise asyncio logs that it was never retrieved
 
 
 class SilentError(Exception):
@@ -97,9 +98,9 @@ class SilentError(Exception):
 
 @contextmanager
 def reading(label: str) -> Iterator[None]:
-    """Logs what a checkpointer raises in the block, and raises it as `UnreadableError`; errors of the run store, of the
-    process lock and of a function that makes the graph pass. `label`: the agent, the thread and the run, for the
-    log."""
+    """Logs what a checkpointer raises in the block, and raises it as `UnreadableError`. Errors of the run store, of the
+    process lock, and of a function that makes graphs are raised as they are. `label`: the agent, the thread and the
+    run, for the log."""
     try:
         yield
     except (StoreUnavailableError, OtherProcessError, GraphNotMadeError):
@@ -113,10 +114,11 @@ def reading(label: str) -> Iterator[None]:
 
 
 def _asynchronous(kind: type) -> str:
-    """The asynchronous class beside a synchronous one, by the names that LangGraph's packages give them."""
-    for each in kind.__mro__:
-        for module in (f"{each.__module__}.aio", each.__module__):
-            name = f"Async{each.__name__}"
+    """Names the asynchronous class that corresponds to a synchronous one. LangGraph's packages put `Async` before its
+    name."""
+    for base in kind.__mro__:
+        for module in (f"{base.__module__}.aio", base.__module__):
+            name = f"Async{base.__name__}"
             try:
                 if hasattr(importlib.import_module(module), name):
                     return f"{name} (of {module})"

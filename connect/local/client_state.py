@@ -1,15 +1,16 @@
 """Writes the state of an input into the checkpoint from which a run continues: `written_in_place`. For graphs of this
 process.
 
-LangGraph keeps what `Command(update=...)` writes next to the checkpoint that a run continues from, until a superstep
-has ended, and adds what the next input writes. If two inputs continue from one checkpoint (a failed run that is tried
-again, a stopped run that continues), a channel gets two values. Most channels refuse that, and the thread can never be
-read again (https://docs.langchain.com/oss/python/langgraph/errors/INVALID_CONCURRENT_GRAPH_UPDATE). A new checkpoint,
-as `update_state` makes one, would have other tasks: interrupts would get other ids, and finished tasks would run again.
+LangGraph stores the writes of `Command(update=...)` next to the checkpoint from which a run continues. They stay there
+until a superstep has ended, and the next input adds its own. If two inputs continue from one checkpoint (a failed run
+that is tried again, a stopped run that continues), a channel gets two values. Most channels refuse that, and the thread
+can never be read again (https://docs.langchain.com/oss/python/langgraph/errors/INVALID_CONCURRENT_GRAPH_UPDATE). A new
+checkpoint, as `update_state` makes one, would have other tasks: interrupts would get other ids, and finished tasks
+would run again.
 
-So the values are written into the checkpoint itself, which keeps its id, its tasks and what they have written, and the
-next input replaces them. Values of channels that are neither `LastValue` nor `BinaryOperatorAggregate` still go into
-the `Command`, once for each checkpoint.
+So the values are written into the checkpoint itself, and the next input replaces them. The checkpoint keeps its id, its
+tasks and what they have written. Values of channels that are neither `LastValue` nor `BinaryOperatorAggregate` still go
+into the `Command`, once for each checkpoint.
 """
 
 from __future__ import annotations
@@ -26,16 +27,21 @@ from ..inputs.unsent import without_pending
 from .checkpointers import Graph, answered, reading
 
 _OF_INPUTS: Final = str(UUID(int=0))
-"""The task under which LangGraph keeps what a `Command` writes."""
+"""The id of the task under which LangGraph stores what a `Command` writes."""
 
 
 async def written_in_place(
     graph: Graph, config: RunnableConfig, values: Mapping[str, Any], label: str, *, continues: bool
 ) -> dict[str, Any]:
-    """Writes values into the checkpoint that the run of this config continues from; returns those that are left for a
-    `Command`. `values`: by channel. `continues`: whether that checkpoint is the thread's newest; an older one stays as
-    it is. `label`: as `errors.log_context`. Raises `UnreadableError` for what the checkpointer raises, and what a
-    reducer raises."""
+    """Writes values into the checkpoint from which the run of this config continues, and returns those that are left
+    for a `Command`.
+
+    - `values`: by channel.
+    - `label`: the agent, the thread and the run, for the log.
+    - `continues`: whether that checkpoint is the thread's newest. An older one stays as it is.
+
+    Raises what a reducer raises, and `UnreadableError` if the checkpointer raises.
+    """
     saver = graph.checkpointer
     if not values or not isinstance(saver, BaseCheckpointSaver):
         return dict(values)
@@ -63,6 +69,6 @@ async def written_in_place(
 
 
 def _without_checkpoint(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The config of a first checkpoint's parent."""
+    """Returns the config of the parent of a thread's first checkpoint."""
     keys = {name: value for name, value in config["configurable"].items() if name != "checkpoint_id"}
     return {"configurable": keys}

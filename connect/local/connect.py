@@ -1,7 +1,5 @@
-"""What a reader gets that connects to a thread of a compiled graph in this process: `attach_local`.
-
-What the thread has now is found by `thread`.
-"""
+"""Connects a reader to a thread of a compiled graph in this process: `attach_local`. The module `thread` reads the
+thread's present state."""
 
 from __future__ import annotations
 
@@ -30,11 +28,11 @@ async def attach_local(
     run_id: str | None = None,
     past_errors: PastErrors = "error",
 ) -> Batches:
-    """See `Backend.attach`. The thread is read before this returns. `options`: of a run that has ended; None gives the
+    """See `Backend.attach`. Reads the thread before it returns. `options`: for a run that has ended; None shows the
     channels of the graph's output schema.
 
-    Raises `UnreadableError` if the checkpointer raises, and `GraphNotMadeError` if a function raises that makes the
-    graph. The iterator raises `RunNotFoundError` for a run that is neither active nor the thread's last.
+    Raises `UnreadableError` if the checkpointer raises, and `GraphNotMadeError` if the function that makes the graph
+    raises. The iterator raises `RunNotFoundError` for a run that is neither active nor the thread's last.
     """
     await source.prepare(thread_id, run_id)
     options = direct_options(options or await source.options())
@@ -44,9 +42,9 @@ async def attach_local(
         present = await thread.present(options)
         if run_id is None and present is not None and (not thread.is_quiet or source.runs.queue.on(thread.key)):
             feed = await source.runs.feed(thread.key)
-            present = await thread.present(options)  # after that: the feed has every later run
+            present = await thread.present(options)  # again, since the feed has only later runs
         if present is None and run_id is not None and not await thread.may_be_used():
-            run_id = None  # such a thread is unknown, even if the run is named
+            run_id = None  # such a thread counts as unknown, even for a client that names a run
     batches = _present_batches(present, thread_id, reader, options, run_id, past_errors)
     if present is None or feed is None:
         return batches
@@ -57,7 +55,7 @@ async def attach_local(
 async def _with_queued(
     batches: Batches, present: ActiveRun | RunOutcome, thread: LocalThread, reader: Reader, feed: Feed
 ) -> Relayed:
-    """The batches of the present run, and then those of the runs that are queued on the thread."""
+    """Yields the batches of the present run, and then those of the runs that are queued on the thread."""
     shown, since = (None, present.number) if isinstance(present, RunOutcome) else (present, 0)
     yield batches
     is_queued = partial(thread.source.runs.is_queued, thread.key)

@@ -1,20 +1,20 @@
-"""Graphs that are made for each request: `GraphFactory` calls the function that makes them, and `MadeGraph` is one of
-them, which is left when its run has ended.
+"""Graphs that are made for each request. `GraphFactory` calls the function that makes them. `MadeGraph` is one of them,
+with its context manager, which is left when the graph's run has ended.
 
 A function is called as LangGraph's server calls the functions of a `langgraph.json`
 (https://docs.langchain.com/langsmith/graph-rebuild). It may be synchronous or asynchronous, or return a synchronous or
-an asynchronous context manager. It takes what it names:
+an asynchronous context manager. What it gets depends on its parameters:
 
-| parameter | gets |
+| parameter | argument |
 |---|---|
-| one annotated with `ServerRuntime` (`langgraph_sdk.runtime`) | the user, the store, the context, and what for |
+| one annotated with `ServerRuntime` (`langgraph_sdk.runtime`) | the user, the store, the context, and the purpose |
 | `user` | the user, as `authenticate` returned it; None without one |
 | any other, if there is one | the config, with the thread's id and the user in `configurable` |
 
-It never gets the HTTP request: another process has to be able to call it.
+It never gets the HTTP request, since another process must be able to call it.
 
-One checkpointer and one store belong to an agent, whatever graph is made: those of the first graph, which is given
-those of the agent where it has none. Every later graph gets these.
+All graphs of an agent have the same checkpointer and the same store: those of the first graph. If the first graph has
+none, it gets those that were passed to the agent.
 """
 
 from __future__ import annotations
@@ -121,12 +121,12 @@ class GraphFactory:
 
     async def prepare(self, config: Mapping[str, Any], user: Any, label: str) -> None:
         """Makes the first graph, if none has been made. Raises what the function raises. `label`: for the log."""
-        known = self.template
-        if known is not None:
+        template = self.template
+        if template is not None:
             return
         made = await self.make("assistants.read", config, user, label)
-        known = self.template
-        if known is not None:  # another request was faster
+        template = self.template
+        if template is not None:  # another request was faster
             made.leave()
             return
         self.template, self._options = made.graph, None
@@ -147,25 +147,25 @@ class GraphFactory:
     ) -> MadeGraph:
         """Makes a graph for one request, which the caller must leave. Raises what the function raises, and `TypeError`
         if it does not return a graph. `context`: the runtime context of the run. `label`: for the log."""
-        called = self._called(purpose, config, user, context)
-        if hasattr(called, "__aenter__") or hasattr(called, "__enter__"):
-            return await self._entered(called, label)
-        return MadeGraph(self._completed(await called if inspect.isawaitable(called) else called))
+        returned = self._call(purpose, config, user, context)
+        if hasattr(returned, "__aenter__") or hasattr(returned, "__enter__"):
+            return await self._enter(returned, label)
+        return MadeGraph(self._complete(await returned if inspect.isawaitable(returned) else returned))
 
     async def aclose(self) -> None:
         """Waits a little for the context managers of runs that have ended, and cancels those that do not end."""
         if self._held is not None:
             self._held.leave()
             self._held = self.template = None
-        here = asyncio.get_running_loop()
-        leaving = [task for task in self._open if task.get_loop() is here]
+        loop = asyncio.get_running_loop()
+        leaving = [task for task in self._open if task.get_loop() is loop]
         if leaving:
             _, late = await asyncio.wait(leaving, timeout=_LEAVE_WITHIN)
             for task in late:
                 _log.error("A context manager of %s does not end, and is cancelled.", self.name)
                 task.cancel()
 
-    def _called(self, purpose: Purpose, config: Mapping[str, Any], user: Any, context: Any) -> Any:
+    def _call(self, purpose: Purpose, config: Mapping[str, Any], user: Any, context: Any) -> Any:
         configured: RunnableConfig = ensure_config(RunnableConfig(**config))  # type: ignore[typeddict-item]
         is_run = purpose == "threads.create_run"
         configured["configurable"] = {**configured.get("configurable", {}), _IS_RUN: is_run}
@@ -180,16 +180,16 @@ class GraphFactory:
 
     def _runtime(self, purpose: Purpose, user: Any, context: Any) -> Any:
         """Returns a `ServerRuntime` as LangGraph's server makes it. Its two classes have no public names."""
-        from langgraph_sdk import runtime  # older versions of it have none, and then no function asks for one
+        from langgraph_sdk import runtime  # older versions have no `runtime`, and then no function asks for one
 
         store: Any = self._store if self.template is None else self.template.store
         if purpose == "threads.create_run":
             return runtime._ExecutionRuntime(access_context=purpose, user=user, store=store, context=context)
         return runtime._ReadRuntime(access_context=purpose, user=user, store=store)
 
-    def _completed(self, found: Any) -> Graph:
-        """Returns the graph with the agent's checkpointer and store."""
-        graph = found.compile() if isinstance(found, StateGraph) else found
+    def _complete(self, made: Any) -> Graph:
+        """Returns the graph with the agent's checkpointer and store. `made`: what the function made."""
+        graph = made.compile() if isinstance(made, StateGraph) else made
         if not isinstance(graph, Pregel):
             raise UnusableGraphError(f"{self.name} returned {type(graph).__name__}: expected a graph")
         if self._agent is not None and graph.name == _UNNAMED:
@@ -201,9 +201,9 @@ class GraphFactory:
                 raise UnusableGraphError(str(error)) from None
             return with_threads(graph, self._checkpointer, self._store)
         ours = {"checkpointer": self.template.checkpointer, "store": self.template.store}
-        return graph if all(getattr(graph, name) is each for name, each in ours.items()) else graph.copy(update=ours)
+        return graph if all(getattr(graph, name) is value for name, value in ours.items()) else graph.copy(update=ours)
 
-    async def _entered(self, manager: Any, label: str) -> MadeGraph:
+    async def _enter(self, manager: Any, label: str) -> MadeGraph:
         """Returns the graph of a context manager. A task of its own enters and leaves the context manager, since some
         can be left only in the task that entered them, and this one outlives the request."""
         loop, context = asyncio.get_running_loop(), copy_context()
@@ -213,13 +213,13 @@ class GraphFactory:
         self._open.add(task)
         task.add_done_callback(self._open.discard)
         try:
-            found = await entered
+            made = await entered
         except asyncio.CancelledError:
             task.cancel()
             raise
         _set_variables(context)
         try:
-            return MadeGraph(self._completed(found), left)
+            return MadeGraph(self._complete(made), left)
         except BaseException as error:
             left.set_result(error)
             raise
@@ -245,26 +245,27 @@ def _parameters_of(function: GraphFunction, name: str) -> tuple[inspect.Signatur
         raise TypeError(f"expected a function that makes a graph, got {name}") from None
     kinds: dict[str, _Kind] = {}
     others = []
-    for each in signature.parameters.values():
-        if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD):
+    for parameter in signature.parameters.values():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
-        if _is_of_request(each.annotation):
+        if _is_of_request(parameter.annotation):
             raise TypeError(
-                f"{name} takes a request, {each.name}: expected a config, a user and a ServerRuntime at most. What it "
-                "needs of the request goes into the config: Agent(..., intake=function_of_the_request)"
+                f"{name} takes a request, {parameter.name}: expected at most a config, a user and a ServerRuntime. "
+                "What it needs from the request goes into the config: Agent(..., intake=function_of_the_request)"
             )
-        if "ServerRuntime" in str(each.annotation):
-            kinds[each.name] = "runtime"
-        elif each.name == "user":
-            kinds[each.name] = "user"
+        if "ServerRuntime" in str(parameter.annotation):
+            kinds[parameter.name] = "runtime"
+        elif parameter.name == "user":
+            kinds[parameter.name] = "user"
         else:
-            others.append(each)
-    required = [each for each in others if each.default is each.empty]
+            others.append(parameter)
+    required = [parameter for parameter in others if parameter.default is parameter.empty]
     if len(required) > 1:
-        takes = ", ".join(each.name for each in required)
-        raise TypeError(f"{name} takes {takes}: expected a config, a user and a ServerRuntime at most")
-    chosen = required or (others if len(others) == 1 else [each for each in others if each.name == "config"])
-    return signature, {**kinds, **dict.fromkeys((each.name for each in chosen), "config")}
+        names = ", ".join(parameter.name for parameter in required)
+        raise TypeError(f"{name} takes {names}: expected at most a config, a user and a ServerRuntime")
+    if not required and len(others) > 1:
+        others = [parameter for parameter in others if parameter.name == "config"]
+    return signature, {**kinds, **dict.fromkeys((parameter.name for parameter in required or others), "config")}
 
 
 def _is_of_request(annotation: Any) -> bool:
@@ -281,10 +282,10 @@ async def _hold(
     """Enters a context manager, and leaves it when `left` is done."""
     error: BaseException | None = None
     try:
-        async with _asynchronous(manager) as found:
+        async with _asynchronous(manager) as made:
             if entered.done():  # the request was cancelled
                 return
-            entered.set_result(found)
+            entered.set_result(made)
             error = await left
             if error is not None:
                 raise error
@@ -301,17 +302,17 @@ async def _hold(
 @asynccontextmanager
 async def _asynchronous(manager: Any) -> AsyncIterator[Any]:
     if hasattr(manager, "__aenter__"):
-        async with manager as found:
-            yield found
+        async with manager as made:
+            yield made
     else:
-        with manager as found:
-            yield found
+        with manager as made:
+            yield made
 
 
 def _is_only(raised: BaseException, error: BaseException) -> bool:
     """Returns whether an exception is this error, or a group of nothing else, as a task group raises it."""
     if isinstance(raised, BaseExceptionGroup):
-        return all(_is_only(each, error) for each in raised.exceptions)
+        return all(_is_only(inner, error) for inner in raised.exceptions)
     return raised is error
 
 

@@ -1,10 +1,10 @@
 """The lock of the process that serves the threads of an agent: `ProcessLock`.
 
-Without a shared run store a run is known only in its own process. Two processes with the same threads would run a
-thread twice, and a stop or a reload in one would not find the other's run. So a server takes a lock where the
-checkpoints are before it runs anything, and a second server is refused:
+Without a shared run store, only the process of a run knows of it. Two processes with the same threads would run a
+thread twice, and a stop or a reload in one would not find the run of the other. So before a server runs anything, it
+takes a lock in the place where the checkpoints are. A second server is refused:
 
-| checkpointer | the lock |
+| checkpointer | lock |
 |---|---|
 | `AsyncSqliteSaver` | one byte of the file `<database>.agui-lock`, which the operating system locks |
 | `AsyncPostgresSaver` | an advisory lock, in a transaction of a connection of its own, which stays open |
@@ -13,12 +13,12 @@ checkpoints are before it runs anything, and a second server is refused:
 
 Rules:
 
-1. A lock is for an agent's name. Servers of other agents may use the same database: an agent has no threads of others,
-   except of those with whom it shares them, and it takes their locks too.
-2. The end of its process frees a lock, even by `kill -9`. No file stays locked, and children that survive the process
-   do not hold the lock.
-3. A process that is started again waits a little for the one before it.
-4. Within a process a lock is taken once, however many apps ask for it. It is taken when it is first needed, which is
+1. A lock is for the name of an agent. Servers of other agents may use the same database, since an agent uses only its
+   own threads, and those of the agents with whom it shares them. It takes the locks of those agents too.
+2. When the process ends, its locks are free, even after `kill -9`. No file stays locked, and children that survive the
+   process do not hold a lock.
+3. A process that is restarted waits a little for the one before it.
+4. Within a process, a lock is taken once, however many apps ask for it. It is taken when it is first needed, which is
    after a server has forked its workers.
 """
 
@@ -49,29 +49,34 @@ _LOOK_EVERY: Final = 0.05
 _CONNECT_WITHIN: Final = 5
 """Seconds for a connection to PostgreSQL."""
 _OFFSETS: Final = 0x7FFFFFFF
-"""The largest offset of a byte that is locked; the file need not be that long."""
+"""The largest offset of a locked byte. The file need not be that long."""
 
 
 class ProcessLock:
-    """The lock on the threads of some agents in one checkpointer, for one app. `names`: the agents'."""
+    """The lock on the threads of some agents in one checkpointer, for one app. `names`: the names of the agents."""
 
     def __init__(self, saver: object, names: Iterable[str]) -> None:
         self._saver = saver
         self._names = sorted(set(names))
         self._place: _Place | None = None
-        """Where it is held; None while it is not."""
+        """The place in which the lock is held; None while it is not held."""
         self._is_patient = True
         self._mutex = asyncio.Lock()
 
     async def take(self, seconds: float, *, waits: bool = True) -> None:
-        """Takes the lock, or finds that this process has it. `seconds`: in which the checkpointer has to answer.
-        `waits`: whether to wait for a process that may be about to end. Raises `OtherProcessError` where another one
-        has it, and what the checkpointer raises."""
-        now = asyncio.get_running_loop().time
-        until = now() + (_PATIENCE if waits and self._is_patient else 0.0)
-        while not await answered(self._is_taken(), seconds):
-            if now() >= until:
-                self._is_patient = self._is_patient and not waits  # not a restart: the next request need not wait
+        """Takes the lock, unless this process already has it.
+
+        - `seconds`: the time within which the checkpointer must answer.
+        - `waits`: whether to wait for a process that may be about to end.
+
+        Raises `OtherProcessError` if another process has the lock, and what the checkpointer raises.
+        """
+        clock = asyncio.get_running_loop().time
+        until = clock() + (_PATIENCE if waits and self._is_patient else 0.0)
+        while not await answered(self._try_to_take(), seconds):
+            if clock() >= until:
+                # the other process is not about to end, so the next request need not wait
+                self._is_patient = self._is_patient and not waits
                 raise OtherProcessError
             await asyncio.sleep(_LOOK_EVERY)
         self._is_patient = True
@@ -83,8 +88,8 @@ class ProcessLock:
             if place is not None and not place.is_inherited:
                 await place.leave(self._names)
 
-    async def _is_taken(self) -> bool:
-        """Takes the locks that are free; returns whether this process has all of them, or needs none."""
+    async def _try_to_take(self) -> bool:
+        """Takes the locks that are free. Returns whether this process now has all of them, or needs none."""
         async with self._mutex:
             place = self._place
             if place is None or place.is_inherited:
@@ -92,7 +97,7 @@ class ProcessLock:
             if place is None:
                 return True
             for name in self._names:
-                if not await place.holds(name):
+                if not await place.lock(name):
                     return False
             if place is not self._place:
                 place.join(self._names)
@@ -101,7 +106,7 @@ class ProcessLock:
 
 
 class _Place(ABC):
-    """Where this process holds locks, by name."""
+    """A place in which this process holds locks, by the names of agents."""
 
     def __init__(self, key: Hashable) -> None:
         self.key = key
@@ -111,12 +116,12 @@ class _Place(ABC):
 
     @property
     def is_inherited(self) -> bool:
-        """Whether it was made by the process that this one was forked from."""
+        """Whether the process from which this one was forked has made the place."""
         return self._pid != os.getpid()
 
     @abstractmethod
-    async def holds(self, name: str) -> bool:
-        """Takes the lock if it is free; returns whether this process has it."""
+    async def lock(self, name: str) -> bool:
+        """Takes the lock if it is free. Returns whether this process has it."""
 
     @abstractmethod
     async def close(self) -> None:
@@ -127,7 +132,7 @@ class _Place(ABC):
         self._users.update(names)
 
     async def leave(self, names: Iterable[str]) -> None:
-        """Notes that one app fewer needs these locks. All are freed when no app needs any."""
+        """Notes that one app fewer needs these locks. Frees all locks of the place when no app needs any of them."""
         self._users -= Counter(names)
         if not self._users and _places.get(self.key) is self:
             del _places[self.key]
@@ -135,13 +140,14 @@ class _Place(ABC):
 
 
 _places: dict[Hashable, _Place] = {}
-"""The places of this process: one for each file, since closing any descriptor of a file frees all locks on it."""
+"""The places of this process. There is one for each file, since closing any descriptor of a file frees all locks on
+it."""
 _inherited: list[_Place] = []
-"""Places of the process that this one was forked from. They are kept, because to close them is not up to this one."""
+"""Places of the process from which this one was forked. They are kept, since this process must not close them."""
 
 
 async def _place_of(saver: object) -> _Place | None:
-    """Where the lock of a checkpointer is; None if it needs none."""
+    """Returns the place of a checkpointer's lock; None if it needs no lock."""
     place: _Place
     if _is_a(saver, "langgraph.checkpoint.sqlite.aio", "AsyncSqliteSaver"):
         path = await _sqlite_file(saver)
@@ -152,22 +158,21 @@ async def _place_of(saver: object) -> _Place | None:
         place = _Database(await _conninfo(saver))
     else:
         return None
-    known = _places.setdefault(place.key, place)
-    if known.is_inherited:
-        _inherited.append(known)
-        _places[place.key] = known = place
-    return known
+    present = _places.setdefault(place.key, place)
+    if present.is_inherited:
+        _inherited.append(present)
+        _places[place.key] = present = place
+    return present
 
 
 def _is_a(saver: object, module: str, name: str) -> bool:
-    """Whether a checkpointer is of this class, which is not imported for this."""
+    """Returns whether a checkpointer is of this class, without importing the class."""
     kind = getattr(sys.modules.get(module), name, None)
     return isinstance(kind, type) and isinstance(saver, kind)
 
 
 class _File(_Place):
-    """A file next to a SQLite database. It is never removed: a process that removed it could remove another one's
-    lock."""
+    """A file next to a SQLite database. It is never removed, since that could remove the lock of another process."""
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
@@ -175,7 +180,7 @@ class _File(_Place):
         self._file: int | None = None
         self._names: set[str] = set()
 
-    async def holds(self, name: str) -> bool:
+    async def lock(self, name: str) -> bool:
         """See `_Place`."""
         if name in self._names:
             return True
@@ -207,7 +212,8 @@ if sys.platform == "win32":
 else:
 
     def _lock(file: int, offset: int) -> bool:
-        """Locks one byte; False if another process has it. Unlike `flock`, it is not inherited by children."""
+        """Locks one byte. Returns whether it did: another process may have it. Unlike `flock`, children do not inherit
+        it."""
         try:
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, offset)
         except (BlockingIOError, PermissionError):
@@ -216,20 +222,20 @@ else:
 
 
 async def _sqlite_file(saver: Any) -> str | None:
-    """The file of the lock of a SQLite database; None for a database in memory."""
-    await saver.setup()  # connects, if nothing has
+    """Returns the path of the lock file of a SQLite database; None for a database in memory."""
+    await saver.setup()  # connects, unless it is connected
     async with saver.conn.execute("PRAGMA database_list") as rows:
         paths = [path async for _, name, path in rows if name == "main"]
-    return _beside(paths[0]) if paths and paths[0] else None
+    return _lock_file(paths[0]) if paths and paths[0] else None
 
 
-def _beside(database: str) -> str:
+def _lock_file(database: str) -> str:
     return f"{os.path.realpath(database)}.agui-lock"
 
 
 class _Database(_Place):
     """A connection to a PostgreSQL database, with a transaction that stays open: a pooler such as PgBouncer gives
-    it a session of its own for that time. The transaction holds no snapshot, so it does not hold up VACUUM."""
+    it a session of its own for that time. The transaction holds no snapshot, so it does not delay VACUUM."""
 
     def __init__(self, conninfo: str) -> None:
         super().__init__((conninfo, asyncio.get_running_loop()))
@@ -238,8 +244,8 @@ class _Database(_Place):
         self._names: set[str] = set()
         self._mutex = asyncio.Lock()
 
-    async def holds(self, name: str) -> bool:
-        """See `_Place`. If the connection was lost, so were the locks: they are taken again."""
+    async def lock(self, name: str) -> bool:
+        """See `_Place`. If the connection was lost, the locks were too, and are taken again."""
         import psycopg
 
         async with self._mutex:
@@ -249,10 +255,10 @@ class _Database(_Place):
             except psycopg.Error:
                 await self.close()
             if name not in self._names:
-                await self._try(name)
+                await self._try_lock(name)
             return name in self._names
 
-    async def _try(self, name: str) -> None:
+    async def _try_lock(self, name: str) -> None:
         from psycopg import AsyncConnection
 
         if self._connection is None:
@@ -279,7 +285,7 @@ class _Database(_Place):
 
 
 async def _conninfo(saver: Any) -> str:
-    """The connection string of a checkpointer's own connections, with the password."""
+    """Returns the connection string of a checkpointer's own connections, with the password."""
     from psycopg.conninfo import make_conninfo
     from psycopg_pool import AsyncConnectionPool
 

@@ -90,7 +90,7 @@ class GraphSource:
         of all. Raises `RuntimeError` if there is none; see `prepare`."""
         graph = self._graph if self.factory is None else self.factory.template
         if graph is None:
-            raise RuntimeError("no graph was made yet: it is made for each request")
+            raise RuntimeError("no graph has been made yet: a function makes one for each request")
         return graph
 
     async def prepare(self, thread_id: str | None = None, run_id: str | None = None) -> None:
@@ -190,7 +190,7 @@ class GraphSource:
         same = copy(self)
         same.user, same.access = user, replace(self.access, where=where, creates=creates)
         if any(isinstance(value, list) and len(value) > 1 for value in same.access.stamp.values()):
-            raise ValueError("$contains: expected one value: a checkpoint's metadata has no lists")
+            raise ValueError("$contains: expected one value, got several: the metadata of a checkpoint have no lists")
         return same
 
     @property

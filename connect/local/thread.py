@@ -32,7 +32,7 @@ _OF_LANGGRAPH: Final = frozenset({"source", "step", "parents", "run_id", "thread
 """The metadata of a checkpoint that do not come from `configurable`."""
 
 _RESERVED: Final = ("agui_", "langgraph_", "__")
-"""The beginnings of the names of other metadata that do not count as left by a run, among them the user's."""
+"""Prefixes of the names of other metadata that do not count as left by a run, such as those of the user."""
 
 
 class LocalThread:
@@ -131,18 +131,18 @@ class LocalThread:
         return present if present is not None and await self.may_be_used_with(run) else None
 
     async def _read_present(self, options: Options) -> tuple[ActiveRun | RunOutcome | None, ActiveRun | None]:
-        """Returns the present of the thread, and its run that can be read."""
+        """Returns the present state of the thread, and its run that can be read."""
         source, store, key = self.source, self.source.runs.store, self.key
         while True:
-            known = await store.now(key)
-            run, last = known.active, known.last
+            facts = await store.now(key)
+            run, last = facts.active, facts.last
             if run is not None and run.status == "stopping" and await run.stream_end():
                 continue  # the run has ended, and the checkpoint has its state
             if run is not None and run.is_readable:
                 return run, run
             if not has_checkpointer(source.graph):
-                self.is_quiet = run is None and not known.has_inputs
-                return (None if last is None else last.run), known.readable
+                self.is_quiet = run is None and not facts.has_inputs
+                return (None if last is None else last.run), facts.readable
             graph = await self.graph()
             idle = await answered(self._idle(graph, last), source.read_timeout)
             if idle is not None:
@@ -150,11 +150,11 @@ class LocalThread:
                 checkpoints = history(graph, config, source.read_timeout)
                 number = last.number if last is not None and last.run_id == idle.run_id else 0
                 idle = replace(await outcome_with_replaced(idle, options, checkpoints), number=number)
-            known = await store.now(key)
-            if known.active is run and known.last == last:
+            facts = await store.now(key)
+            if facts.active is run and facts.last == last:
                 source.runs.note_outcome(key, idle, source.agent or source.graph)
-                self.is_quiet = run is None and not known.has_inputs
-                return idle, known.readable
+                self.is_quiet = run is None and not facts.has_inputs
+                return idle, facts.readable
 
     async def _idle(self, graph: Graph, last: LastRun | None) -> RunOutcome | None:
         state = await newest(graph, {"configurable": {"thread_id": self.id}})

@@ -8,7 +8,7 @@ Rules:
    where to continue.
 3. The metadata of a thread are those that `update` has written to the graph's store. Those with which the thread's runs
    were started take precedence, so that `update` cannot change the owner of a thread. The newest checkpoint may lack
-   what a run left (`update_state` drops it); then the first one has it.
+   the metadata of a run, because `update_state` drops them. The first checkpoint still has them.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ from .index.table import Selection
 from .source import GraphSource
 from .thread import LocalThread
 
-_LOOKED: Final = 1_000
+_MOST_ROWS: Final = 1_000
 """Rows of the index that are read for one page, at most, if few of them belong to the list."""
-_MORE: Final = 64
+_NEXT_ROWS: Final = 64
 """Rows of each further query, if the first one did not fill the page."""
 
 
@@ -79,14 +79,14 @@ class LocalThreads:
         if self._saver is None:
             return ThreadPage([])
         required, listed, rows_read = metadata or {}, list[tuple[str, ThreadInfo]](), 0
-        # since the row was written, a run of the thread may have begun or ended, or the thread have become readable
+        # since a row was written, a run of its thread may have begun or ended, or the thread may have become readable
         statuses = None if status is None else {status, "running", "unreadable"}
         agent, index, runs = await self._agent(), index_of(self._saver), self._source.runs
         seconds = self._source.read_timeout
         with self._reading(None):
             lock, running = runs.indexing.lock(agent), runs.threads_running(agent.key("").namespace)
             floor = await answered(index.catch_up(agent, running, last, lock), seconds)
-            while rows_read < _LOOKED:
+            while rows_read < _MOST_ROWS:
                 selection = Selection(count, last, floor, statuses, required)
                 page = await answered(index.page(agent, selection), seconds)
                 for checkpoint_id, row in page:
@@ -99,7 +99,7 @@ class LocalThreads:
                         listed.append((row.head.checkpoint_id, _info(row)))
                 if len(page) < count:
                     return _page(listed, floor)
-                rows_read, count = rows_read + count, _MORE
+                rows_read, count = rows_read + count, _NEXT_ROWS
         return _page(listed, last)
 
     async def get(self, thread_id: str) -> ThreadInfo | None:
@@ -136,7 +136,9 @@ class LocalThreads:
         kept = self._source.graph.store
         async with store.turn(key).closed():
             if (await known(self, thread_id)).status == "running":
-                raise RunConflictError(f"thread {thread_id!r} has a run that is running")
+                raise RunConflictError(
+                    f"thread {thread_id!r} has an active run: delete the thread when the run has ended"
+                )
             with self._reading(thread_id):
                 agent = await self._agent()
                 await store.forget(key)

@@ -118,7 +118,7 @@ class _Watch:
         self._past_errors = past_errors
         self._mark: Any = None
         """The checkpoint that was read last, and how much was written to it."""
-        self._known: Any = None
+        self._emitted: Any = None
         """The outcome of that checkpoint, which was emitted."""
         self._has_begun = False
         """Whether the thread has been read, or a run of it emitted."""
@@ -189,7 +189,7 @@ class _Watch:
             events, self.since = self._idle(outcome), outcome.number
         elif last is None or last.run_id != outcome.run_id or outcome.run_id in self._ids_without_end():
             events = await self._changed(outcome)
-        self._mark, self._known = mark, _brief(outcome)
+        self._mark, self._emitted = mark, _brief(outcome)
         return events
 
     def _ids_without_end(self) -> tuple[str | None, ...]:
@@ -239,7 +239,7 @@ class _Watch:
         """Returns the events of the state of a run that has ended; none if its end was emitted, and nothing is new."""
         reader = Reader(self._options, self._reader.view)
         events = idle_events(reader, self._thread_id, outcome, self._options_of(outcome), self._past_errors)
-        if _brief(outcome) == self._known and len(events) == _EMPTY:
+        if _brief(outcome) == self._emitted and len(events) == _EMPTY:
             return []
         self._reader.view = reader.view
         return events

@@ -97,8 +97,7 @@ async def _when_free(source: PlatformSource, thread: PlatformThread, request: Ru
             return _attach(thread, own, request)
         if busy == "reject" or attempts == _ATTEMPTS:
             raise RunConflictError(
-                f"thread {thread.id!r} has a run that is running, {client_run_id(look.active)!r}; expected "
-                "to be called when it has ended"
+                f"thread {thread.id!r} has an active run, {client_run_id(look.active)!r}; expected a thread without one"
             )
         if busy == "queue":
             is_queued = has_kwargs(look.active)

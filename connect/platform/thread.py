@@ -200,7 +200,7 @@ class PlatformThread:
             run: Answered = await sdk_call(self.client.runs.create(self.id, assistant_id, **arguments))
         except PlatformError as error:
             if error.status == _CONFLICT:
-                raise RunConflictError(f"thread {self.id!r} has a run that is running") from error
+                raise RunConflictError(f"thread {self.id!r} has an active run") from error
             raise
         return run
 

@@ -114,7 +114,7 @@ class PlatformThreads:
     async def delete(self, thread_id: str) -> None:
         """See `thread_info.Threads`."""
         if (await known(self, thread_id)).status == "running":
-            raise RunConflictError(f"thread {thread_id!r} has a run that is running")
+            raise RunConflictError(f"thread {thread_id!r} has an active run: delete the thread when the run has ended")
 
         async def deleted() -> bool:
             await self._client.delete(thread_id)
