@@ -40,7 +40,7 @@ from ..thread_info import (
 from .checkpointers import Graph, answered, reading
 from .checkpoints.history import history
 from .index.index import index_of
-from .index.reading import NAMESPACE, IndexedAgent, written
+from .index.reading import NAMESPACE, IndexedAgent, updated_metadata
 from .index.row import IndexRow
 from .index.table import Selection
 from .source import GraphSource
@@ -122,7 +122,7 @@ class LocalThreads:
             raise NotSupportedError("The graph has no store to keep the metadata of threads in.")
         with self._reading(thread_id):
             agent = await self._agent()
-            before = await answered(written(agent, thread_id), self._source.read_timeout)
+            before = await answered(updated_metadata(agent, thread_id), self._source.read_timeout)
             await store.aput(NAMESPACE, thread_id, {**before, **metadata})
             await index_of(agent.saver).read(agent, thread_id)
         return await known(self, thread_id)

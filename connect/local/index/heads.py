@@ -1,5 +1,5 @@
-"""The newest checkpoints of threads, for an index in memory: `MemoryHeads` for LangGraph's in-memory checkpointer,
-`SqlHeads` for a database whose user may make no table, `ListedHeads` for any other checkpointer."""
+"""The newest checkpoints of threads, for an index in memory. `MemoryHeads` is for LangGraph's in-memory checkpointer,
+`SqlHeads` for a database in which the user may not create tables, and `ListedHeads` for any other checkpointer."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from .sql_table import SqlTable
 
 _PAGE: Final = 64
 _SCANNED: Final = 1_024
-"""Checkpoints that are looked through for one page at most."""
+"""Checkpoints that are looked through for one page, at most."""
 
 
 class MemoryHeads:
-    """See `Heads`. The checkpointer's public `storage` and `writes` have all of it."""
+    """See `Heads`. Reads the checkpointer's public attributes `storage` and `writes`."""
 
     def __init__(self, saver: InMemorySaver) -> None:
         self._saver = proxy(saver)  # the checkpointer keeps its index alive, not the other way round
 
     async def token(self) -> None:
-        """See `Heads`. None: a token would save nothing, since reading the checkpoints is as quick."""
+        """See `Heads`. Returns None: a token would save nothing, since reading the checkpoints is as fast."""
 
     async def all(self, before: str | None, count: int) -> tuple[Mapping[str, Head], None]:
         """See `Heads`."""
@@ -37,7 +37,7 @@ class MemoryHeads:
         return self._head(thread_id)
 
     def forget(self, thread_id: str) -> None:
-        """There is nothing to forget."""
+        """Does nothing: there is nothing to forget."""
 
     def _head(self, thread_id: str) -> Head | None:
         ids = self._saver.storage[thread_id].get("") if thread_id in self._saver.storage else None
@@ -48,7 +48,7 @@ class MemoryHeads:
 
 
 class SqlHeads:
-    """See `Heads`: of a database whose user may make no table."""
+    """See `Heads`. Reads a database in which the user may not create tables."""
 
     def __init__(self, table: SqlTable) -> None:
         self._table = table
@@ -66,14 +66,14 @@ class SqlHeads:
         return await self._table.head(thread_id)
 
     def forget(self, thread_id: str) -> None:
-        """There is nothing to forget."""
+        """Does nothing: there is nothing to forget."""
 
 
 class ListedHeads:
     """See `Heads`. A checkpointer lists whole checkpoints of all threads and subgraphs together, the newest first,
-    which is slow. So each checkpoint is listed once: those newer than the newest that was seen, and older ones when a
-    page gets to them, about `_SCANNED` for one page. A checkpoint that another process writes late, under an older id,
-    is not seen before the thread's next one."""
+    which is slow. So each checkpoint is listed once. New ones are listed for every page, and older ones when a page
+    reaches them, about `_SCANNED` for one page. If another process writes a checkpoint late, under an older id, it is
+    not seen until the thread has its next one."""
 
     def __init__(self, saver: BaseCheckpointSaver[Any]) -> None:
         self._saver = proxy(saver)  # the checkpointer keeps its index alive, not the other way round
@@ -85,7 +85,7 @@ class ListedHeads:
         self._is_complete = False
 
     async def token(self) -> None:
-        """See `Heads`. None: only a list of the checkpoints can tell whether anything was written."""
+        """See `Heads`. Returns None: only a list of the checkpoints can tell whether anything was written."""
 
     async def all(self, before: str | None, count: int) -> tuple[Mapping[str, Head], str | None]:
         """See `Heads`."""
@@ -96,7 +96,7 @@ class ListedHeads:
 
         left = _SCANNED - await self._see_newer()
         while left > 0 and not has_enough():
-            page = await self._listed(self._oldest)
+            page = await self._page(self._oldest)
             self._see(page)
             self._oldest = page[-1][0] if page else self._oldest
             self._newest = self._newest or (page[0][0] if page else None)
@@ -116,18 +116,18 @@ class ListedHeads:
         self._heads.pop(thread_id, None)
 
     async def _see_newer(self) -> int:
-        """Looks at the checkpoints that are newer than all that were seen; returns how many it looked through."""
-        known, newest, last, seen = self._newest, None, None, 0
-        while known is not None:
-            page = await self._listed(last)
+        """Looks at the checkpoints that are newer than all that were seen. Returns how many it looked through."""
+        previous, newest, last, seen = self._newest, None, None, 0
+        while previous is not None:
+            page = await self._page(last)
             seen += len(page)
-            newest = newest or (page[0][0] if page else known)
-            newer = [listed for listed in page if listed[0] > known]
+            newest = newest or (page[0][0] if page else previous)
+            newer = [checkpoint for checkpoint in page if checkpoint[0] > previous]
             self._see(newer)
             if len(newer) < _PAGE:
                 break
             last = page[-1][0]
-            if seen >= _SCANNED:  # there may be a gap below: older checkpoints are looked through again from here on
+            if seen >= _SCANNED:  # there may be a gap: older checkpoints are looked through again from here on
                 self._oldest, self._is_complete = last, False
                 break
         self._newest = newest
@@ -137,13 +137,13 @@ class ListedHeads:
         for checkpoint_id, thread_id, writes in page:
             if thread_id is None:
                 continue
-            known = self._heads.get(thread_id)
-            if known is None or checkpoint_id >= known.checkpoint_id:
+            head = self._heads.get(thread_id)
+            if head is None or checkpoint_id >= head.checkpoint_id:
                 self._heads[thread_id] = Head(checkpoint_id, writes)
 
-    async def _listed(self, before: str | None) -> list[tuple[str, str | None, int]]:
-        """A page of checkpoints, the newest first: their ids, their threads (None: a subgraph's), and how many writes
-        they have. The page is complete before anything else is read: a checkpointer may be locked while it lists."""
+    async def _page(self, before: str | None) -> list[tuple[str, str | None, int]]:
+        """Returns a page of checkpoints, the newest first. Each has its id, its thread (None for a subgraph), and the
+        number of its writes. The page is read to its end at once, since a checkpointer may be locked while it lists."""
         older: Any = None if before is None else {"configurable": {"checkpoint_id": before}}
         page = []
         async for saved in self._saver.alist(None, before=older, limit=_PAGE):

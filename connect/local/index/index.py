@@ -29,7 +29,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from ...recent import Recent
 from .heads import ListedHeads, MemoryHeads, SqlHeads
 from .memory_table import MemoryTable
-from .reading import IndexedAgent, read_row, written
+from .reading import IndexedAgent, read_row, updated_metadata
 from .row import IndexRow, Reader
 from .sql_table import SqlTable
 from .table import Selection, ThreadTable
@@ -68,21 +68,25 @@ class ThreadIndex:
         self._unreadable: Recent[tuple[str, str], float] = Recent(_MOST)
         """By agent and thread: when the thread could not be read, by `time.monotonic`."""
 
-    async def page(self, agent: IndexedAgent, wanted: Selection) -> list[tuple[str, IndexRow | None]]:
-        """Returns rows of an agent: for each, the id of the checkpoint by which it was selected, and the row as it is
-        now. The row is None if the thread was deleted, or has become newer than `wanted.before`."""
+    async def page(self, agent: IndexedAgent, selection: Selection) -> list[tuple[str, IndexRow | None]]:
+        """Returns rows of an agent. For each, returns the id of the checkpoint by which it was selected, and the row as
+        it is now. The row is None if the thread was deleted, or has become newer than `selection.before`."""
         table = await self._ready(agent)
         rows: list[tuple[str, IndexRow | None]] = []
-        for row, head in await table.page(agent.reader, wanted):
-            now: IndexRow | None = row
+        for row, head in await table.page(agent.reader, selection):
+            current: IndexRow | None = row
             if head is None:
                 await table.remove(row.thread_id)
-                now = None
+                current = None
             elif not row.is_of(head) or await self._is_old(agent, row, table):
-                now = await self.read(agent, row.thread_id)
-                if now is not None and wanted.before is not None and now.head.checkpoint_id >= wanted.before:
-                    now = None
-            rows.append((row.head.checkpoint_id, now))
+                current = await self.read(agent, row.thread_id)
+                if (
+                    current is not None
+                    and selection.before is not None
+                    and current.head.checkpoint_id >= selection.before
+                ):
+                    current = None
+            rows.append((row.head.checkpoint_id, current))
         return rows
 
     async def row(self, agent: IndexedAgent, thread_id: str) -> IndexRow | None:
@@ -132,11 +136,11 @@ class ThreadIndex:
         """See `ThreadTable.changed`. Returns up to one thread more than one page may read. A comparison that took long
         is not repeated for a while."""
         began = time.monotonic()
-        found = await table.changed(reader, running, before, _READ + 1)
+        changed = await table.changed(reader, running, before, _READ + 1)
         took = time.monotonic() - began
         if took > _QUICK and await table.count(reader.agent) > _MANY:
             self._not_before = began + took + _RARER * took
-        return found
+        return changed
 
     async def _read_first(self, agent: IndexedAgent, changed: Sequence[tuple[str, str]]) -> int:
         """Reads the first of these threads, as many as one page may read, but at least one. Returns their number."""
@@ -176,16 +180,16 @@ class ThreadIndex:
         try:
             await self.read(agent, thread_id)
         except Exception:  # whatever a checkpointer raises
-            await (await self._ready(agent)).row(agent.reader.agent, thread_id)  # raises if none can be read
+            await (await self._ready(agent)).row(agent.reader.agent, thread_id)  # raises if no thread can be read
             _log.exception("A thread can't be read, and is not listed (%s).", agent.label(thread_id))
 
     async def _is_old(self, agent: IndexedAgent, row: IndexRow, table: ThreadTable) -> bool:
         """Returns whether the status or the metadata of a thread have changed, although its checkpoints have not."""
-        if not table.is_shared and row.written != await written(agent, row.thread_id):
+        if not table.is_shared and row.written != await updated_metadata(agent, row.thread_id):
             return True
         if row.status == "unreadable":
-            known = self._unreadable.get((agent.reader.agent, row.thread_id))
-            return known is None or time.monotonic() - known > _AGAIN
+            read_at = self._unreadable.get((agent.reader.agent, row.thread_id))
+            return read_at is None or time.monotonic() - read_at > _AGAIN
         return await agent.is_running(row.thread_id) != (row.status == "running")
 
     async def _ready(self, agent: IndexedAgent) -> ThreadTable:
@@ -218,8 +222,8 @@ async def _table_of(agent: IndexedAgent) -> ThreadTable:
     except table.errors as error:
         await table.heads()  # raises if the database can't be read at all
         _log.warning(
-            "The table for lists of threads can't be made in the checkpointer's database, and the lists are kept in "
-            "this process: %s (%s).",
+            "The table for lists of threads can't be created in the checkpointer's database, so each process keeps the "
+            "lists for itself: %s (%s).",
             error,
             agent.label(None),
         )

@@ -1,5 +1,5 @@
-"""Updates of the index when runs end: `Indexing`, one for each `Runs`. The threads are read in background tasks, which
-no run and no client waits for."""
+"""Updates the index when runs end: `Indexing`, one for each `Runs`. The threads are read in background tasks, for which
+no run and no client waits."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ class Indexing:
         self._locks: dict[str, asyncio.Lock] = {}
 
     def lock(self, agent: IndexedAgent) -> asyncio.Lock:
-        """The lock that a list of a checkpointer's threads holds while it reads those that have changed."""
+        """Returns the lock that a list of a checkpointer's threads holds while it reads the threads that have
+        changed."""
         return self._locks.setdefault(agent.key("").namespace, asyncio.Lock())
 
     def run_ended(self, agent: IndexedAgent, thread_id: str) -> None:
-        """Updates the row of a thread whose run has ended, if lists are asked for in this process."""
+        """Updates the row of a thread whose run has ended, if lists have been read in this process."""
         if not index_of(agent.saver).is_used:
             return
         task = asyncio.get_running_loop().create_task(self._read(agent, thread_id), name=f"index {thread_id}")
@@ -32,8 +33,8 @@ class Indexing:
         task.add_done_callback(self._tasks.discard)
 
     async def settled(self, wait: float) -> None:
-        """Waits up to `wait` seconds until the rows of all runs that have ended are written. The others are cancelled:
-        the next list reads their threads."""
+        """Waits up to `wait` seconds until the rows of all runs that have ended are written. Cancels the updates that
+        take longer: the next list reads their threads."""
         if self._tasks:
             _, late = await asyncio.wait(self._tasks, timeout=wait)
             for task in late:
@@ -43,4 +44,6 @@ class Indexing:
         try:
             await index_of(agent.saver).read(agent, thread_id)
         except Exception:  # whatever a checkpointer raises
-            _log.warning("The index of threads waits for the next list (%s).", agent.label(thread_id), exc_info=True)
+            _log.warning(
+                "The row of a thread was not updated, and waits for a list (%s).", agent.label(thread_id), exc_info=True
+            )

@@ -1,5 +1,5 @@
-"""An index in the memory of this process: `MemoryTable`, for checkpointers in whose database there can be no table.
-Which threads the checkpointer has, its `Heads` say (see `heads`)."""
+"""An index in the memory of this process: `MemoryTable`. It is for checkpointers in whose database no table can be
+created. `Heads` tells which threads the checkpointer has (see the module `heads`)."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ class Heads(Protocol):
         """See `ThreadTable`."""
 
     async def all(self, before: str | None, count: int) -> tuple[Mapping[str, Head], str | None]:
-        """Those of all known threads, by thread id, and the id of the checkpoint down to which all threads are known;
-        None: all are. Looks until `count` threads are known whose newest checkpoint is older than `before`."""
+        """Returns the newest checkpoints of all known threads, by thread id. Also returns the id of the checkpoint down
+        to which all threads are known; None if all are. Looks until it knows `count` threads whose newest checkpoint is
+        older than `before`."""
 
     async def one(self, thread_id: str) -> Head | None:
-        """That of one thread; None: it has none."""
+        """Returns the newest checkpoint of one thread; None if it has none."""
 
     def forget(self, thread_id: str) -> None:
         """Forgets a thread that was deleted."""
@@ -36,7 +37,7 @@ class MemoryTable:
     def __init__(self, heads: Heads) -> None:
         self._heads = heads
         self._rows: dict[str, dict[str, IndexRow]] = {}
-        """By agent, and then by thread id."""
+        """The rows, by agent and then by thread id."""
 
     async def token(self) -> Hashable:
         """See `ThreadTable`."""
@@ -64,19 +65,19 @@ class MemoryTable:
         ]
         return sorted(changed, key=lambda thread: thread[1], reverse=True)[:limit], floor
 
-    async def page(self, reader: Reader, wanted: Selection) -> Sequence[tuple[IndexRow, Head | None]]:
+    async def page(self, reader: Reader, selection: Selection) -> Sequence[tuple[IndexRow, Head | None]]:
         """See `ThreadTable`."""
         rows = [
             row
             for row in self._rows.get(reader.agent, {}).values()
             if row.status is not None
-            and (wanted.before is None or row.head.checkpoint_id < wanted.before)
-            and (wanted.floor is None or row.head.checkpoint_id >= wanted.floor)
-            and (wanted.statuses is None or row.status in wanted.statuses)
-            and reader.may_have(row)  # metadata are no condition here: another process may have changed them
+            and (selection.before is None or row.head.checkpoint_id < selection.before)
+            and (selection.floor is None or row.head.checkpoint_id >= selection.floor)
+            and (selection.statuses is None or row.status in selection.statuses)
+            and reader.may_have(row)  # metadata are not compared here: another process may have changed them
         ]
         rows.sort(key=lambda row: row.head.checkpoint_id, reverse=True)
-        return [(row, await self._heads.one(row.thread_id)) for row in rows[: wanted.limit]]
+        return [(row, await self._heads.one(row.thread_id)) for row in rows[: selection.limit]]
 
     async def row(self, agent: str, thread_id: str) -> tuple[IndexRow | None, Head | None]:
         """See `ThreadTable`."""
@@ -90,8 +91,8 @@ class MemoryTable:
         """See `ThreadTable`."""
         rows = self._rows.setdefault(agent, {})
         edition = 0 if old is None else old.edition
-        known = rows.get(row.thread_id)
-        if (0 if known is None else known.edition) != edition:
+        present = rows.get(row.thread_id)
+        if (0 if present is None else present.edition) != edition:
             return False
         rows[row.thread_id] = replace(row, edition=edition + 1)
         return True

@@ -30,8 +30,8 @@ class PostgresTable(SqlTable):
         self._saver = proxy(saver)  # the checkpointer keeps its index alive, not the other way round
 
     async def token(self) -> Any:
-        """See `ThreadTable`. Two equal snapshots see the same rows: no writing transaction has begun or ended in
-        between."""
+        """See `ThreadTable`. Two equal snapshots see the same rows, since no transaction that writes has begun or ended
+        in between."""
         ((snapshot,),) = await self.select("SELECT CAST(txid_current_snapshot() AS TEXT)")
         return snapshot
 

@@ -1,4 +1,4 @@
-"""A row of the index, `IndexRow`, and whose list may have it, `Reader`. Values, no I/O."""
+"""A row of the index, `IndexRow`, and the one that a list is for, `Reader`. Values without I/O."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Head:
     """A thread's newest checkpoint, which tells whether the thread has changed.
 
     - `checkpoint_id`: its id.
-    - `writes`: how many writes of tasks it has, interrupts and errors included.
-    - `first_id`: the id of the thread's first checkpoint; None where that is not known.
+    - `writes`: the number of its tasks' writes, including interrupts and errors.
+    - `first_id`: the id of the thread's first checkpoint; None if it is not known.
     """
 
     checkpoint_id: str
@@ -34,10 +34,10 @@ class Head:
 class First:
     """What a thread's first checkpoint says, which never changes.
 
-    - `id`: the checkpoint's.
-    - `created_at`: when it was made (ISO 8601), None where no run made it.
+    - `id`: the checkpoint's id.
+    - `created_at`: when it was made (ISO 8601); None if no run made it.
     - `opening`: the first words of the thread's user.
-    - `metadata`: what the run left in it.
+    - `metadata`: those that the run left in it.
     """
 
     id: str | None = None
@@ -50,13 +50,13 @@ class First:
 class IndexRow:
     """A thread as an agent's list shows it.
 
-    - `head`: the newest checkpoint when the thread was read. If it has
-      another one now, or that one more writes, the row is old.
-    - `status`: None if the thread is another agent's: then only its owner is read.
-    - `access`: the metadata that decide who may use it (see `connect.access`).
-    - `metadata`: what is shown and searched.
-    - `written`: those of them that `Threads.update` has written.
-    - `edition`: how often the row was written. A row is written only over the edition that was read.
+    - `head`: the newest checkpoint when the thread was read. If the thread has a newer one now, or if this one has more
+      writes, the row is old.
+    - `status`: None if the thread belongs to another agent. Then only its owner is read.
+    - `access`: the metadata that decide who may use the thread (see `connect.access`).
+    - `metadata`: all metadata, which are shown and searched.
+    - `written`: those metadata that `Threads.update` has written.
+    - `edition`: how often the row was written. A row replaces only the edition that was read.
     """
 
     thread_id: str
@@ -72,21 +72,21 @@ class IndexRow:
 
     @property
     def owner(self) -> str | None:
-        """The agent that it belongs to."""
+        """The agent that owns the thread."""
         return owner_of(self.access)
 
     def is_of(self, head: Head) -> bool:
-        """Whether the thread is as it was when the row was read."""
+        """Returns whether the thread is as it was when the row was made."""
         is_same = self.head.checkpoint_id == head.checkpoint_id
         return is_same and self.head.writes == head.writes and self.status is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Whose list it is.
+    """The agent and the user that a list is for.
 
-    - `agent`: the name under which its rows are kept: each agent reads threads with its own graph.
-    - `owners`: the agents whose threads it may use, as well as those without an owner; None: all threads.
+    - `agent`: the name under which the agent's rows are kept. Each agent reads threads with its own graph.
+    - `owners`: the agents whose threads it may use, as well as threads without an owner. None allows all threads.
     - `where`: the metadata that a thread must have to be the user's; see `Access.equal`.
     """
 
@@ -95,19 +95,19 @@ class Reader:
     where: tuple[tuple[str, Any], ...] = ()
 
     def may_have(self, row: IndexRow) -> bool:
-        """Whether the thread may be on the list."""
+        """Returns whether the thread may be on the list."""
         return self.may_get(row) and all(name in row.access for name, _ in self.where)
 
     def may_get(self, row: IndexRow) -> bool:
-        """Whether the thread may be on the list now or later: a run may add metadata that the thread does not have yet,
-        but those that it has never change."""
+        """Returns whether the thread may be on the list now or later. A run may add metadata that the thread lacks, but
+        those that it has never change."""
         if self.owners is not None and row.owner is not None and row.owner not in self.owners:
             return False
         return all(row.access.get(name, value) == value for name, value in self.where)
 
 
 def comparable(values: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
-    """Those of these metadata that every database compares as Python does; the others are compared in Python only."""
+    """Returns those metadata that every database compares as Python does. The others are compared only in Python."""
 
     def compares(value: Any) -> bool:
         if isinstance(value, str):
@@ -118,7 +118,8 @@ def comparable(values: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
 
 
 def to_json(value: Any) -> str:
-    """Metadata as JSON that every database takes: without null characters, lone surrogates and infinite numbers."""
+    """Returns metadata as JSON that every database accepts, without null characters, lone surrogates and infinite
+    numbers."""
     return json.dumps(_clean(value), ensure_ascii=False)
 
 
@@ -137,7 +138,7 @@ def _text(text: str) -> str:
 
 
 def time_of(checkpoint_id: str) -> datetime:
-    """When a checkpoint was made, by its id (a UUID of version 6)."""
+    """Returns the time at which a checkpoint was made, from its id (a UUID of version 6)."""
     digits = UUID(checkpoint_id).hex
     ticks = int(digits[:12] + digits[13:16], 16)
     return _GREGORIAN + timedelta(microseconds=ticks // 10)

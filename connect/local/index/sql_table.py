@@ -1,9 +1,9 @@
-"""An index in a table of a SQL checkpointer's database: `SqlTable`. Here are the statements; `sqlite_table` and
-`postgres_table` carry them out.
+"""An index in a table of a SQL checkpointer's database: `SqlTable`. It has the statements, which `sqlite_table` and
+`postgres_table` execute.
 
-The number in the table's name is that of its format: a later format gets a table of its own, so that servers of both
-versions can run at the same time. Threads are listed by looking in the checkpointer's primary key for the next larger
-thread id, again and again: a step costs the same, however many checkpoints a thread has.
+The number in the table's name is the version of its format. A later format gets a table of its own, so that servers of
+both versions can run at the same time. To list the threads, a statement looks up the next larger thread id in the
+checkpointer's primary key, again and again. Each step costs the same, however many checkpoints a thread has.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ _THREADS: Final = (
     "WITH RECURSIVE ids(id) AS (SELECT min(thread_id) FROM checkpoints UNION ALL "
     "SELECT (SELECT min(c.thread_id) FROM checkpoints c WHERE c.thread_id > ids.id) FROM ids WHERE ids.id IS NOT NULL)"
 )
-"""The ids of all threads, and a null at the end."""
+"""Selects the ids of all threads, and a null at the end."""
 
 
 class SqlTable(ABC):
-    """See `ThreadTable`. Placeholders of the statements are question marks."""
+    """See `ThreadTable`. The placeholders in statements are question marks."""
 
     is_shared = True
     json_type: ClassVar[str]
-    """The type of a column of JSON."""
+    """The type of a JSON column."""
     writes: ClassVar[str]
-    """The checkpointer's table of writes."""
+    """The name of the checkpointer's table of writes."""
     tables: ClassVar[str]
-    """The query for how many tables have a name; its one value is that name."""
+    """The query that counts the tables with a name. Its only value is the name."""
 
     def __init__(self, cipher: CipherProtocol | None) -> None:
         self._cipher = cipher
@@ -60,26 +60,27 @@ class SqlTable(ABC):
 
     @abstractmethod
     async def select(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """The rows of a query."""
+        """Returns the rows of a query."""
 
     @abstractmethod
     async def write(self, statement: str, values: Sequence[Any] = ()) -> int:
-        """Carries out a statement, and commits it. Returns how many rows it wrote."""
+        """Executes a statement and commits it. Returns how many rows it wrote."""
 
     @abstractmethod
     def has(self, column: str) -> str:
-        """The condition that a column of JSON has a name with a value. Its values are those of `pair`."""
+        """Returns the condition that a JSON column has a name with a value. Its values are those of `pair`."""
 
     @abstractmethod
     def knows(self, column: str) -> str:
-        """The condition that a column of JSON has a name. Its one value is that name."""
+        """Returns the condition that a JSON column has a name. Its only value is the name."""
 
     @abstractmethod
     def pair(self, name: str, value: Any) -> tuple[Any, ...]:
-        """The values of the condition `has`."""
+        """Returns the values of the condition `has`."""
 
     async def create(self) -> None:
-        """Makes the table if it does not exist, and checks that it can be written. Raises what the database raises."""
+        """Creates the table if it does not exist, and checks that it can be written. Raises what the database
+        raises."""
         if not await self._exists():
             try:
                 await self._make()
@@ -106,7 +107,7 @@ class SqlTable(ABC):
     @property
     @abstractmethod
     def errors(self) -> type[Exception]:
-        """The class of what the database raises for a statement that it refuses."""
+        """The class of the errors that the database raises for a statement that it refuses."""
 
     async def changed(
         self, reader: Reader, running: Collection[str], before: str | None, limit: int
@@ -128,17 +129,17 @@ class SqlTable(ABC):
         )
         return [(thread_id, checkpoint_id) for thread_id, checkpoint_id in rows], None
 
-    async def page(self, reader: Reader, wanted: Selection) -> Sequence[tuple[IndexRow, Head | None]]:
+    async def page(self, reader: Reader, selection: Selection) -> Sequence[tuple[IndexRow, Head | None]]:
         """See `ThreadTable`."""
         allowed, values = self._allowed(reader)
         conditions, placed = ["r.agent = ?", "r.status IS NOT NULL", allowed], [reader.agent, *values]
-        for name, value in comparable(wanted.metadata):
+        for name, value in comparable(selection.metadata):
             conditions.append(self.has("r.metadata"))
             placed += self.pair(name, value)
-        if wanted.statuses is not None:
-            conditions.append(f"r.status IN ({_marks(wanted.statuses)})")
-            placed += wanted.statuses
-        for comparison, limiting in (("<", wanted.before), (">=", wanted.floor)):
+        if selection.statuses is not None:
+            conditions.append(f"r.status IN ({_marks(selection.statuses)})")
+            placed += selection.statuses
+        for comparison, limiting in (("<", selection.before), (">=", selection.floor)):
             if limiting is not None:
                 conditions.append(f"r.checkpoint_id {comparison} ?")
                 placed.append(limiting)
@@ -146,7 +147,7 @@ class SqlTable(ABC):
         rows = await self.select(
             f"SELECT {_ROW}, {self._head('r.thread_id')} FROM {_TABLE} r WHERE {where} "
             f"ORDER BY r.checkpoint_id DESC LIMIT ?",
-            (*placed, wanted.limit),
+            (*placed, selection.limit),
         )
         return [(self._row(columns, reader.agent), _head(columns[8:])) for columns in rows]
 
@@ -169,8 +170,8 @@ class SqlTable(ABC):
         first = row.first
         shown = {
             "updated_at": row.updated_at,
-            "opening": self._sealed(row.opening),
-            "first": [first.id, first.created_at, self._sealed(first.opening), first.metadata],
+            "opening": self._seal(row.opening),
+            "first": [first.id, first.created_at, self._seal(first.opening), first.metadata],
         }
         written = (
             row.head.checkpoint_id,
@@ -196,21 +197,22 @@ class SqlTable(ABC):
         await self.write(f"DELETE FROM {_TABLE} WHERE thread_id = ?", (thread_id,))
 
     async def heads(self) -> dict[str, Head]:
-        """The newest checkpoints of all threads, by thread id: for an index in memory (`SqlHeads`)."""
+        """Returns the newest checkpoints of all threads, by thread id, for an index in memory (`SqlHeads`)."""
         rows = await self.select(f"{_THREADS} SELECT ids.id, {self._head('ids.id')} FROM ids WHERE ids.id IS NOT NULL")
         heads = ((thread_id, _head(rest)) for thread_id, *rest in rows)
         return {thread_id: head for thread_id, head in heads if head is not None}
 
     async def head(self, thread_id: str) -> Head | None:
-        """The newest checkpoint of a thread; None: it has none."""
+        """Returns the newest checkpoint of a thread; None if it has none."""
         (columns,) = await self.select(
             f"SELECT {self._head('t.id')} FROM (SELECT CAST(? AS TEXT) AS id) t", (thread_id,)
         )
         return _head(columns)
 
     def _allowed(self, reader: Reader, *, or_in_time: bool = False) -> tuple[str, list[Any]]:
-        """The condition for rows that the reader may have, as far as a database compares values, and its values;
-        `or_in_time`: see `Reader.may_get`."""
+        """Returns the condition for rows that the reader may have, as far as a database can compare their values, and
+        the values of the condition. `or_in_time`: whether to include rows that it may have later; see
+        `Reader.may_get`."""
         conditions, values = ["r.agent IS NOT NULL"], list[Any]()
         if reader.owners is not None:
             conditions.append(f"r.owner IN ({_marks([_NO_OWNER, *reader.owners])})")
@@ -231,7 +233,7 @@ class SqlTable(ABC):
         )
 
     def _head(self, thread: str) -> str:
-        """The columns of a `Head`."""
+        """Returns the columns of a `Head`."""
         first = (
             f"(SELECT min(c.checkpoint_id) FROM checkpoints c WHERE c.thread_id = {thread} AND c.checkpoint_ns = '')"
         )
@@ -245,23 +247,23 @@ class SqlTable(ABC):
         return IndexRow(
             thread_id=thread_id,
             head=Head(checkpoint_id, writes, first_id),
-            first=First(id=first_id, created_at=created_at, opening=self._unsealed(opening, label), metadata=left),
+            first=First(id=first_id, created_at=created_at, opening=self._unseal(opening, label), metadata=left),
             access=access,
             status=status,
             updated_at=shown["updated_at"],
-            opening=self._unsealed(shown["opening"], label),
+            opening=self._unseal(shown["opening"], label),
             metadata=metadata,
             edition=edition,
         )
 
-    def _sealed(self, opening: str | None) -> str | dict[str, str] | None:
-        """The opening words of a thread, encrypted if the checkpointer encrypts."""
+    def _seal(self, opening: str | None) -> str | dict[str, str] | None:
+        """Returns the opening of a thread, encrypted if the checkpointer encrypts."""
         if opening is None or self._cipher is None:
             return opening
         return {"sealed": b64encode(seal(opening.encode(errors="replace"), self._cipher)).decode()}
 
-    def _unsealed(self, stored: str | dict[str, str] | None, label: str) -> str | None:
-        """What `_sealed` returned, in the clear. None if it cannot be decrypted, which is logged once, with `label`."""
+    def _unseal(self, stored: str | dict[str, str] | None, label: str) -> str | None:
+        """Decrypts what `_seal` returned. Returns None if that fails, which is logged once, with `label`."""
         if not isinstance(stored, dict):
             return stored
         try:

@@ -44,7 +44,9 @@ class SqliteTable(SqlTable):
         task = asyncio.ensure_future(self._write(statement, values))
         self._writing.add(task)
         task.add_done_callback(self._writing.discard)
-        return await asyncio.shield(task)  # a cancelled caller must not leave a transaction open, which blocks others
+        return await asyncio.shield(
+            task
+        )  # a cancelled caller must not leave a transaction open, which would block others
 
     async def _write(self, statement: str, values: Sequence[Any]) -> int:
         await self._saver.setup()

@@ -12,12 +12,13 @@ from .row import Head, IndexRow, Reader
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which rows a page asks for, the newest first.
+    """The rows that a page asks for, the newest first.
 
     - `limit`: the number of rows, at most.
-    - `before`, `floor`: ids of checkpoints; only rows with an older one than `before`, and none older than `floor`.
-    - `statuses`: only rows with one of these statuses.
-    - `metadata`: only rows with these metadata, if the rows are shared.
+    - `before`, `floor`: ids of checkpoints. Selects only rows whose checkpoint is older than `before`, and not older
+      than `floor`.
+    - `statuses`: selects only rows with one of these statuses.
+    - `metadata`: selects only rows with these metadata, if the table is shared.
     """
 
     limit: int
@@ -47,7 +48,7 @@ class ThreadTable(Protocol):
         - `running`: the ids of threads that have a run of this process.
         - `before`: the id of a checkpoint; only threads with an older one are compared."""
 
-    async def page(self, reader: Reader, wanted: Selection) -> Sequence[tuple[IndexRow, Head | None]]:
+    async def page(self, reader: Reader, selection: Selection) -> Sequence[tuple[IndexRow, Head | None]]:
         """Returns rows of a reader, each with the thread's newest checkpoint (None if it has none). The caller must
         check each row again, because not all conditions can be checked here."""
 

@@ -437,7 +437,10 @@ async def yields(config: Any) -> Any:
 
 
 NO_GRAPHS: Mapping[str, tuple[Any, str]] = {
-    "too many parameters": (takes_too_much, "agents: 'a': takes_too_much takes config, tools: expected at most a config"),
+    "too many parameters": (
+        takes_too_much,
+        "agents: 'a': takes_too_much takes config, tools: expected at most a config",
+    ),
     "a request": (takes_a_request, "agents: 'a': takes_a_request takes a request, request: expected at most a config"),
     "a request by its name": (takes_a_request_by_its_name, "agents: 'a': .* takes a request, request: .* intake="),
     "a generator": (yields, "agents: 'a': yields yields its graph: expected @asynccontextmanager"),

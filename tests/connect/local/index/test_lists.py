@@ -164,7 +164,7 @@ async def test_a_database_that_can_only_be_read_is_listed_as_well(
         for _ in range(2):
             assert [each[0] for each in await listed(source, 30)] == ids
     lines = [each for each in caplog.records if each.levelno == logging.WARNING]
-    assert ["can't be made" in each.getMessage() for each in lines] == [True]
+    assert ["can't be created" in each.getMessage() for each in lines] == [True]
 
 
 async def test_two_processes_make_the_table_at_once(tmp_path: Path) -> None:

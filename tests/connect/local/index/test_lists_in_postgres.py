@@ -58,4 +58,4 @@ async def test_a_database_whose_user_may_make_no_table_is_listed_as_well(
         for _ in range(2):
             assert [each[0] for each in await listed(source, 30)] == ids
     lines = [each.getMessage() for each in caplog.records if each.levelno == logging.WARNING]
-    assert ["can't be made" in each for each in lines] == [True]
+    assert ["can't be created" in each for each in lines] == [True]
