@@ -29,7 +29,7 @@ one run a thread                                 `local/store/run_store.py`; ato
 one process an agent, without a shared store     `local/process_lock.py` (SQLite and PostgreSQL; threads of other
                                                  checkpointers have no lock, and only `WEB_CONCURRENCY` is checked:
                                                  `serve/routes.py`)
-where a run is claimed and released              `local/run/runs.py` (`Runs.begin`, `Runs._release`)
+where a run is claimed and released              `local/run/runs.py` (`Runs.begin`); `local/run/run.py` (`Run._end`)
 whether the clock lets a thread be written       `local/checkpoints/clock.py`
 a run that other processes read                  the folder `local/store`: `publisher.py` in its own process,
                                                  `followed_run.py` in the others

@@ -19,6 +19,7 @@ from langgraph_agui.connect.events.readers import Reader
 from langgraph_agui.connect.events.streams import Sse, frames, models
 from langgraph_agui.connect.local.run.run import Run
 from langgraph_agui.connect.local.store.active_run import ThreadKey
+from langgraph_agui.connect.local.store.memory_store import MemoryRunStore
 from langgraph_agui.translator import ClientView, Options, Translator, translate_sse
 
 from ..graphs import again, answering, captured
@@ -94,10 +95,8 @@ async def _read(parts: AsyncIterator[Any], readers: int, form: Form) -> None:
     """A run to its end, with so many readers from its start on."""
     translator = Translator("t", "r", view=ClientView([], None))
     thread = ThreadKey("agent", "t")
-    run = Run(
-        thread, translator, "agent", has_checkpointer=False, release=lambda _, done: done(), confirmation=lambda _: None
-    )
-    run.begin(lambda _: parts, 1)
+    run = Run(thread, translator, "agent", has_checkpointer=False)
+    run.begin(lambda _: parts, await MemoryRunStore().claim(thread, run))
     await asyncio.gather(*(_drained(form(run.attach(Reader(Options())))) for _ in range(readers)))
     await run.wait()
 

@@ -65,7 +65,6 @@ from .run.run_setup import RunSetup
 from .run.runs import Runs, agent_of
 from .source import GraphSource
 from .store.active_run import ActiveRun, ThreadNow
-from .store.turns import Turn
 from .thread import LocalThread
 
 _log = logging.getLogger(__name__)
@@ -116,20 +115,19 @@ class _Input:
         await self._check_owner(now)
         if now.active is not None and self._is_refused(now.active):
             return self._join(now.active)
-        turn = self._store.turn(self._thread.key)
         waits = now.active is not None or now.has_inputs
         if self._intake.busy == "queue" and waits:
             runs = self._source.runs
             if queue is not None and runs.queue.on(self._thread.key) >= queue:
                 raise QueueFullError("Too many inputs are queued on this thread. Retry later.")
-            return runs.queue.batches(_own(self._thread, self._request, self._in_turn(turn, waits=True)))
-        return await self._in_turn(turn, waits=waits)
+            return runs.queue.batches(_own(self._thread, self._request, self._in_turn(waits=True)))
+        return await self._in_turn(waits=waits)
 
-    async def _in_turn(self, turn: Turn, *, waits: bool) -> Batches:
+    async def _in_turn(self, *, waits: bool) -> Batches:
         # the thread is read while the input already has its place in the line
         keeping = asyncio.ensure_future(self._keep_messages()) if waits else None
         try:
-            async with turn.taken() as now:
+            async with self._store.turn(self._thread.key) as now:
                 if keeping is not None:
                     await keeping
                 return await self._when_free(now)

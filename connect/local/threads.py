@@ -134,7 +134,7 @@ class LocalThreads:
         await known(self, thread_id)
         store, key = self._source.runs.store, self._source.key(thread_id)
         kept = self._source.graph.store
-        async with store.turn(key).closed():
+        async with store.turn(key, closes=True):
             if (await known(self, thread_id)).status == "running":
                 raise RunConflictError(
                     f"thread {thread_id!r} has an active run: delete the thread when the run has ended"

@@ -16,6 +16,7 @@ from langgraph_agui.connect.events.event_log import MOST, MOST_BYTES
 from langgraph_agui.connect.local.run.run import Run
 from langgraph_agui.connect.local.run.runs import Runs
 from langgraph_agui.connect.local.store.active_run import ThreadKey
+from langgraph_agui.connect.local.store.memory_store import MemoryRunStore
 from langgraph_agui.connect.testing import ScriptedChatModel, text
 from langgraph_agui.translator import ClientView, Options, Translator
 
@@ -74,15 +75,9 @@ async def test_who_joins_at_any_event_holds_in_the_end_what_the_first_reader_doe
         parts = joining.parts(conversation.stream(turn))
         translator = Translator("t", "r", options, view)
         thread = ThreadKey("chat", "t")
-        joining.run = Run(
-            thread,
-            translator,
-            "chat",
-            has_checkpointer=True,
-            release=lambda _, done: done(),
-            confirmation=lambda _: None,
-        )
-        joining.run.begin(lambda _, parts=parts: parts, 1)  # type: ignore[misc]
+        joining.run = Run(thread, translator, "chat", has_checkpointer=True)
+        holder = await MemoryRunStore().claim(thread, joining.run)
+        joining.run.begin(lambda _, parts=parts: parts, holder)  # type: ignore[misc]
         await joining.run.wait()
         listeners = [await listener.hear(told) for listener, told in joining.joined]
         first = listeners[0]

@@ -29,7 +29,6 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from concurrent.futures import Future
 from contextlib import ExitStack, aclosing, suppress
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any, Final, cast
 
 from ag_ui.core import Event
@@ -52,6 +51,7 @@ from ...events.readers import Reader
 from ...events.streams import models
 from ...run_outcome import Subgraph
 from ..store.active_run import CANCEL_WAIT, LastRun, RunStatus, ThreadKey
+from ..store.run_store import Holder
 from .dispatched import parts_of
 from .functions import context_for, running_functions
 from .report import RunReport
@@ -67,10 +67,6 @@ Save = Callable[[Translator], Awaitable[None]]
 """Saves the messages that a cancelled run has emitted. Takes the run's translator."""
 Leave = Callable[[BaseException | None], None]
 """Leaves the graph of a run. Takes the exception that ended the run, if there was one. Never waits and never raises."""
-Release = Callable[["Run", Callable[[], None]], None]
-"""Frees the thread of a run, and then calls the function that it is given."""
-Confirmation = Callable[["Run"], Awaitable[None] | None]
-"""Checks that a run still has its thread; see `RunStore.confirmation`."""
 
 _log = logging.getLogger(__name__)
 
@@ -82,13 +78,13 @@ class Run:
     then the events of the run until its end. Leaving the loop does not stop the run.
 
     - `translator`: one that has not been started.
+    - `needs_readers`: whether it is stopped when its last reader has left.
     - `waiting`: the subgraphs in which the run continues.
-    - `release`: called once, when the graph has stopped. `confirmation`: see `Confirmation`.
-    - `on_last_reader_left`: called when the last reader has left before the end.
     """
 
     is_readable: Final = True
     is_lost: Final = False
+    _holder: Holder
     _task: asyncio.Task[None]
 
     def __init__(
@@ -99,9 +95,7 @@ class Run:
         *,
         user: Hashable = None,
         has_checkpointer: bool,
-        release: Release,
-        confirmation: Confirmation,
-        on_last_reader_left: Callable[[Run], None] | None = None,
+        needs_readers: bool = False,
         waiting: Iterable[Subgraph] = (),
     ) -> None:
         self.metadata: Metadata = {}
@@ -120,11 +114,9 @@ class Run:
         """How it ended; None while it runs."""
         self.is_untranslated = False
         """Whether the translator raised. Then readers got `RUN_ERROR`; only the checkpoint says how the graph ended."""
-        self.needs_readers = on_last_reader_left is not None
+        self.needs_readers = needs_readers
         """Whether it is stopped when its last reader has left."""
         self._translator = translator
-        self._release = release
-        self._confirmation = confirmation
         self._is_over = asyncio.Event()
         self._report = RunReport(agent)
         self._report.events = len(translator.start(self._report.trace_id))
@@ -133,9 +125,7 @@ class Run:
         """Its agent, thread and id, for a log line."""
         for subgraph in waiting:
             self._report.events += len(translator.apply_checkpoint(subgraph.values, subgraph.ns))
-        self._event_log = EventLog(
-            translator.view, None if on_last_reader_left is None else partial(on_last_reader_left, self)
-        )
+        self._event_log = EventLog(translator.view)
         self._mark = object()
         self._returning: asyncio.Task[None] | None = None
         self._save: Save | None = None
@@ -147,20 +137,24 @@ class Run:
     def begin(
         self,
         stream: Stream,
-        number: int,
+        holder: Holder,
         timeout: float | None = None,
         save: Save | None = None,
         leave: Leave | None = None,
+        on_end: Callable[[Run], None] | None = None,
     ) -> None:
         """Begins the run, whose thread has been claimed.
 
         - `stream`: begins the graph's stream.
-        - `number`: see the property `number`.
+        - `holder`: its hold on the thread.
         - `timeout`: seconds after which the run is stopped and fails.
         - `save`: called if the run was cancelled, when its graph has stopped and before the thread is free.
-        - `leave`: called when the graph has stopped, after `save`."""
-        self._save, self._leave = save, leave
-        self._event_log.run = number
+        - `leave`: called when the graph has stopped, after `save`.
+        - `on_end`: called when the run has ended, and its thread is free."""
+        self._holder, self._save, self._leave, self._on_end = holder, save, leave, on_end
+        self._event_log.run = holder.number
+        if self.needs_readers:
+            self._event_log.on_last_reader_left = holder.last_reader_left
         loop = asyncio.get_running_loop()
         if timeout is not None:
             self._timer = loop.call_later(timeout, self._exceed, timeout)
@@ -304,11 +298,11 @@ class Run:
 
     async def _drain(self, stream: Stream) -> None:
         fed = 0
-        if (confirmed := self._confirmation(self)) is not None:
+        if (confirmed := self._holder.confirmation()) is not None:
             await confirmed
         async with aclosing(cast(Any, stream(self._feed))) as parts:
             async for part in parts:
-                if (confirmed := self._confirmation(self)) is not None:
+                if (confirmed := self._holder.confirmation()) is not None:
                     await confirmed
                 for each in parts_of(part):
                     self._feed(each)
@@ -391,14 +385,20 @@ class Run:
         if self._leave is not None:
             self._leave(self._error)
             self._error = None  # it would keep the graph's frames alive
+        last = None
         try:
-            self._release(self, self._released)
+            try:
+                last = self.as_last()
+            finally:  # nothing else would ever free the thread
+                self._holder.release(last, self._released)
         except Exception:
             _log.exception("The end of the run raised (%s).", self.label)
 
     def _released(self) -> None:
         """Emits the end of the run: the thread is free."""
         with ExitStack() as over:  # even if something in here raises, since nothing else would end the run
+            if self._on_end is not None:
+                over.callback(self._on_end, self)
             over.callback(self._is_over.set)
             self._emit_end()
             self._report.end(self.summary)

@@ -1,8 +1,8 @@
 """The runs of this process: `start()`, and `Runs`, the scope that owns their tasks.
 
 A run is kept, with its view, its task and its graph, until it has ended and its graph has stopped. The `RunStore` knows
-which run is active on a thread, and how its last run ended. `Runs.begin` claims the thread there, and `Runs._release`
-releases it.
+which run is active on a thread, and how its last run ended. `Runs.begin` claims the thread there, and the run releases
+it when it has ended.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from ..store.active_run import CANCEL_WAIT, ThreadKey
 from ..store.feed import Feed, Feeds
 from ..store.memory_store import MemoryRunStore
 from ..store.poller import Pollers
-from ..store.run_store import RunStore
+from ..store.run_store import Holder, RunStore
 from .configs import run_config
 from .dispatched import with_handler
 from .partial_messages import save_partial_messages
@@ -156,21 +156,18 @@ class Runs:
         thread = self.store.key(graph, agent, thread_id)
         options = for_version(setup.options or options_for(graph), PROTOCOL_VERSION)
         view = _seed(graph, options, setup.view)
-        last_reader_left = partial(self.store.last_reader_left, thread) if setup.on_disconnect == "cancel" else None
         run = Run(
             thread,
             Translator(thread_id, run_id, options, view, parent_run_id=setup.parent_run_id, source="local"),
             agent_of(graph, agent),
             user=identity_of(config["configurable"].get(USER)),
             has_checkpointer=has_checkpointer(graph),
-            release=partial(self._release, own, options.messages_key),
-            confirmation=partial(self.store.confirmation, thread),
-            on_last_reader_left=last_reader_left,
+            needs_readers=setup.on_disconnect == "cancel",
             waiting=setup.waiting,
         )
         known = self.owners.known(thread) or {}
         run.metadata = {name: known.get(name, value) for name, value in (setup.stamp or Access(agent).stamp).items()}
-        number = await self._claim(graph, run, setup.revision, setup.newest)
+        holder = await self._claim(graph, run, setup.revision, setup.newest)
         self._live[thread] = run
         if run.metadata:
             config["metadata"] = {**(config.get("metadata") or {}), **self.owners.note(thread, run.metadata)}
@@ -185,11 +182,12 @@ class Runs:
             save = partial(save_partial_messages, own, config, options.messages_key, run.label)
         if made is not None:
             made.is_taken = True
-        run.begin(stream, number, setup.timeout, save, None if made is None else made.leave)
+        ended = partial(self._ended, own, options.messages_key)
+        run.begin(stream, holder, setup.timeout, save, None if made is None else made.leave, ended)
         return run
 
-    async def _claim(self, graph: Graph, run: Run, revision: int | None, newest: str | None) -> int:
-        """Claims the thread of a run, and returns the run's number. The clock is checked before the claim, so that no
+    async def _claim(self, graph: Graph, run: Run, revision: int | None, newest: str | None) -> Holder:
+        """Claims the thread of a run, and returns its hold on it. The clock is checked before the claim, so that no
         reader sees a run that the clock refuses. If another run has written the thread in between, the claim is
         refused. `revision`, `newest`: see `RunSetup`. Raises what `start` raises."""
         saver, thread = graph.checkpointer, run.thread
@@ -332,17 +330,9 @@ class Runs:
         if self._owns_store:
             await self.store.aclose()
 
-    def _release(self, graph: Graph, messages_key: str, run: Run, done: Callable[[], None]) -> None:
-        last = None
-        try:
-            last = run.as_last()
-        finally:  # nothing else would ever free the thread
-            self.store.release(run.thread, run, last, partial(self._released, graph, messages_key, run, done))
-
-    def _released(self, graph: Graph, messages_key: str, run: Run, done: Callable[[], None]) -> None:
+    def _ended(self, graph: Graph, messages_key: str, run: Run) -> None:
         if self._live.get(run.thread) is run:
             del self._live[run.thread]
-        done()
         self._run_end.call(run)
         if run.has_checkpointer:
             agent = run.agent if isinstance(run.agent, str) else None

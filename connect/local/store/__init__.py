@@ -1,4 +1,4 @@
-"""Which run has a thread, and what happens on the thread: the interface `RunStore`, and its implementations.
+"""Which run has a thread, and what happens on the thread: `RunStore`.
 
 A run stays in the process that claimed its thread, its owner. Where several processes share a run database, the owner
 publishes what the run emits to the others:
@@ -6,7 +6,7 @@ publishes what the run emits to the others:
     owner     Run --events--> Publisher --append--> the run's log, in the run database
     elsewhere FollowedRun <--entries-- the log --events--> readers
 
-- `run_store`: the interface. `database_store`: the store over a run database. `memory_store`: the store of one process.
+- `run_store`: the store, over a run database. `memory_store`: the store of one process.
 - `run_database`: the interface of a run database. `records`: the values that it keeps. `memory_database`, `sqlite`
   and `redis` implement it.
 - `publisher`: the owner's side of a run, with its lease. `followed_run`: the side of all other processes.

@@ -22,13 +22,13 @@ from ....translator import Cancelled
 from ..checkpointers import has_checkpointer
 from .active_run import LastRun, OwnedRun, ThreadKey
 from .background import Background
-from .database_store import DatabaseRunStore
 from .memory_database import MemoryData, MemoryRunDatabase
 from .records import RunEnd
 from .run_database import Own, Wake
+from .run_store import RunStore
 
 
-class MemoryRunStore(DatabaseRunStore):
+class MemoryRunStore(RunStore):
     """The runs of one event loop, by checkpointer and thread id; without a checkpointer, by agent. See `RunStore`.
 
     - `linger`: seconds for which an ended run of a graph without a checkpointer can still be read.
@@ -54,10 +54,9 @@ class MemoryRunStore(DatabaseRunStore):
             return ThreadKey(self._namespaces.of(graph.checkpointer), thread_id)
         return ThreadKey(self._namespaces.of(graph) if agent is None else f"agent {agent}", thread_id)
 
-    def confirmation(self, thread: ThreadKey, run: OwnedRun) -> None:
-        """There is no other process."""
-
-    def _hold(self, own: Own, run: OwnedRun, sent: float, last: RunEnd | None, at_end: Callable[[], None]) -> _Held:
+    def _make_holder(
+        self, own: Own, run: OwnedRun, sent: float, last: RunEnd | None, at_end: Callable[[], None]
+    ) -> _Held:
         return _Held(self._database, own, run, last, at_end)
 
 
@@ -90,7 +89,7 @@ class _Held:
         self.run.stop(Cancelled())
 
     def release(self, last: LastRun | None, done: Callable[[], None]) -> None:
-        """See `RunStore.release`."""
+        """See `Holder`."""
         self.is_free = True
         self._at_end()
         self._database.free(self._own, None if last is None else RunEnd(last))

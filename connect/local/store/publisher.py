@@ -130,7 +130,7 @@ class Publisher:
         self._woken.set()
 
     def confirmation(self) -> Awaitable[None] | None:
-        """See `RunStore.confirmation`."""
+        """See `Holder`."""
         self._renewals.look(self._lease)
         return asyncio.sleep(0) if self._is_lost else None  # the run's task is cancelled in the sleep
 
@@ -141,7 +141,7 @@ class Publisher:
                 await self._is_known.wait()
 
     def last_reader_left(self) -> None:
-        """See `RunStore.last_reader_left`."""
+        """See `Holder`."""
         self._had_readers = True
         self.wake()
 
@@ -151,7 +151,7 @@ class Publisher:
         return (self._last if self.is_free else None) or self._last_before
 
     def release(self, last: LastRun | None, done: Callable[[], None]) -> None:
-        """See `RunStore.release`."""
+        """See `Holder`."""
         if last is not None:  # without a checkpointer, the log will be all that is left of the run
             self._last = RunEnd.of(last, self._own.claim)
         self._done = done

@@ -1,10 +1,7 @@
-"""The interface of a run store, `RunStore`: which run has a thread, as all server processes know it. No I/O.
+"""`RunStore`: which run has a thread, as all server processes know it. It knows the runs of this process, and asks a
+run database about all others. It never has the tasks of runs: the `runs.Runs` of the process that owns a run has them.
 
-For each thread, a store knows the active run, how the last run ended, which input has the turn, and which runs start.
-It never has the tasks of runs: the `runs.Runs` of the process that owns a run has them. `memory_store.MemoryRunStore`
-is the store of one process.
-
-Rules for every store:
+Rules:
 
 1. If several callers claim a thread at the same moment, one of them gets it, and the others get `RunConflictError`. So
    does a caller that read the thread (`revision`) before another run of it: its process may have been frozen since.
@@ -12,76 +9,359 @@ Rules for every store:
    stopped, a client that has received its terminal event finds the thread free, in every process.
 3. A run of any process is read, cancelled and waited for through its `ActiveRun`.
 4. How the last run of a thread with checkpoints ended is still kept while the next run is active.
+5. Questions about runs of this process are answered without the database. So these runs accept new readers even while
+   the database does not answer.
+6. While the database does not answer, questions about other processes raise `StoreUnavailableError`.
+7. A run is claimed for one lease, which its publisher renews. A claim whose answer is lost may leave a lease behind:
+   then the thread is busy until that run counts as lost. After an outage of a third of a lease, no lease is left.
+8. While it is in doubt whether a run is lost (`run_database`), questions and claims for its thread wait.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import Any, Protocol
+import asyncio
+import os
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import replace
+from typing import Any, Final, Protocol
+from uuid import uuid4
+from weakref import WeakSet, WeakValueDictionary
 
 from langgraph.pregel import Pregel
 
+from ...errors import RunConflictError, StoreUnavailableError
+from ..checkpointers import has_checkpointer
+from ..encryption import cipher_of
 from .active_run import ActiveRun, LastRun, OwnedRun, ThreadKey, ThreadNow
+from .appends import Appends
+from .background import Background
+from .contact import Contact
 from .feed import Feed
-from .turns import Turn
+from .followed_run import FollowedRun
+from .logs import Logs
+from .publisher import Publisher
+from .records import Claim, RunEnd, quoted
+from .renewals import Renewals, clock
+from .run_database import Lease, Log, Own, RunDatabase, Wake
+from .starts import Starts
+from .turns import TurnNews, turn_on
+
+_MOST_DOUBT: Final = 2
+"""The longest time, in leases, for which a lease is waited for while it is in doubt. After an outage it is in doubt for
+half a lease."""
+_LOOKS: Final = 20
+"""How often in a lease a thread that is in doubt is looked up."""
+_TO_PUBLISH: Final = 5.0
+"""Seconds for which `aclose` waits until the ends of runs are published."""
 
 
-class RunStore(Protocol):
-    """The runs of all threads. All methods belong to one event loop; the asynchronous ones may ask a server."""
+class Holder(Protocol):
+    """What a run of this process has from its claim on: its hold on the thread."""
 
-    is_shared: bool
-    """Whether other processes read and stop the runs of this one."""
+    run: OwnedRun
+    number: int
+    """Its number among the runs of its thread, and its fence."""
+    is_free: bool
+    """Whether the run is over for this process."""
 
-    def key(self, graph: Pregel[Any, Any, Any, Any], agent: str | None, thread_id: str) -> ThreadKey:
-        """Returns the key of a thread of a graph."""
+    @property
+    def last(self) -> RunEnd | None:
+        """How the thread's last run ended: the previous run, until this one is over."""
 
-    async def claim(self, thread: ThreadKey, run: OwnedRun, revision: int | None = None) -> int:
-        """Makes a run that has not begun the active run of its thread, and returns its number. Waits while the thread
-        is closed. Raises `RunConflictError` with the id of the active run, if there is one, and if the revision of the
-        thread is not `revision`."""
+    def wake(self) -> None:
+        """Asks the database whether the run is to stop."""
 
-    async def now(self, thread: ThreadKey) -> ThreadNow:
-        """Returns `active`, `last` and more of a thread, at the price of one of them."""
+    def confirmation(self) -> Awaitable[None] | None:
+        """Checks that the run still has its thread, if another run may have it by now. A run that has lost its thread
+        is stopped: then this returns an awaitable, in which the task of the run is cancelled. Returns None, at almost
+        no cost, in any other case. Never raises."""
 
-    async def revision(self, thread: ThreadKey) -> int:
-        """Returns a number that changes when a run of the thread starts, and when it ends."""
+    def last_reader_left(self) -> None:
+        """Stops the run, which needs readers and has none left in this process, unless it has readers in another
+        one."""
 
-    def confirmation(self, thread: ThreadKey, run: OwnedRun) -> Awaitable[None] | None:
-        """Checks that an active run of this process still has its thread, if another run may have it by now. A run that
-        has lost its thread is stopped: then this returns an awaitable, in which the task of the run is cancelled.
-        Returns None, at almost no cost, in any other case. Never raises."""
-
-    def release(self, thread: ThreadKey, run: OwnedRun, last: LastRun | None, done: Callable[[], None]) -> None:
-        """Frees the thread of a run that has ended, and whose graph has stopped. Never waits and never raises.
+    def release(self, last: LastRun | None, done: Callable[[], None]) -> None:
+        """Frees the thread: the run has ended, and its graph has stopped. Never waits and never raises.
 
         - `last`: how the run ended; None if only its checkpoint says that.
-        - `done`: called once, when every process finds the thread free, or a little later if the store does not
+        - `done`: called once, when every process finds the thread free, or a little later if the database does not
           answer."""
 
-    def last_reader_left(self, thread: ThreadKey, run: OwnedRun) -> None:
-        """Stops a run that needs readers and has none left in this process, unless it has readers in another one."""
+    async def wait_for_end(self, seconds: float) -> None:
+        """Waits until the database knows that the run is over, for this many seconds at most."""
+
+
+class RunStore(ABC):
+    """The runs of all processes that share a run database. All methods belong to one event loop. `namespace`: the
+    namespace of threads with checkpoints. For the other arguments see `RedisRunStore`; they have no effect if no other
+    process shares the database."""
+
+    is_shared: bool = True
+    """Whether other processes read and stop the runs of this one."""
+
+    def __init__(self, namespace: str = "", *, window: float = 0.0, timeout: float = 0.0, blocked: float = 0.0) -> None:
+        self._namespace = namespace
+        self._window = window
+        self._timeout = timeout
+        self._blocked = blocked
+        self._begin()
+        _stores.add(self)
+
+    @abstractmethod
+    def _connect(self, process: str, background: Background, wake: Wake) -> RunDatabase:
+        """Returns the run database for a process with this id. `background`: the tasks of the store. `wake`: see
+        `Wake`."""
+
+    def _begin(self) -> None:
+        """Resets the store to that of a new process that is not connected yet: when it is made, after it was closed,
+        and in a forked process."""
+        self._owner = uuid4().hex
+        self._background = Background()
+        self._database = self._connect(self._owner, self._background, self._wake)
+        self._appends = Appends(self._database)
+        self._logs = Logs(self._database, self._background)
+        self._contact = Contact(self._database, self._background)
+        self._starts = Starts(self._database, self._run_elsewhere, self._active_elsewhere)
+        self._renewals = Renewals(self._database.other_loop, self._database.lease, self._blocked)
+        self._owned: dict[ThreadKey, Holder] = {}
+        """The last run of each thread in this process, until the database knows its end."""
+        self._publishers: set[Publisher] = set()
+        """All publishers. One may publish the end of its run after the next run of the thread has begun."""
+        self._followed: WeakValueDictionary[tuple[ThreadKey, int], FollowedRun] = WeakValueDictionary()
+
+    def key(self, graph: Pregel[Any, Any, Any, Any], agent: str | None, thread_id: str) -> ThreadKey:
+        """Returns the key of a thread of a graph. Without a checkpointer, no other agent has the thread. Raises
+        `ValueError` if the agent has no name."""
+        if agent is None:
+            raise ValueError(
+                f"{type(self).__name__}: expected the name of an agent (Local(graph, agent=...)), got none"
+            )
+        if has_checkpointer(graph):
+            return ThreadKey(self._namespace, thread_id, cipher_of(graph.checkpointer))
+        return ThreadKey(f"{self._namespace}:{quoted(agent)}", thread_id)
+
+    async def claim(self, thread: ThreadKey, run: OwnedRun, revision: int | None = None) -> Holder:
+        """Makes a run that has not begun the active run of its thread, and returns its hold on the thread. Waits while
+        the thread is closed. Raises `RunConflictError` with the id of the active run, if there is one, and if the
+        revision of the thread is not `revision`; and `StoreUnavailableError` if the database does not answer."""
+        self._database.start()
+        if self._background.is_failing:
+            raise StoreUnavailableError
+        if (before := self._owned.get(thread)) is not None and before.is_free:
+            await before.wait_for_end(self._timeout)  # the database may not know yet that the run has ended
+        await self._contact.begin()
+        agent = run.agent if isinstance(run.agent, str) else type(run.agent).__name__
+        claim = Claim(run.run_id, agent, self._owner, run.metadata, run.needs_readers)
+        token = uuid4().hex
+        within = self._deadline()
+        async with AsyncExitStack() as closed:
+            news: TurnNews | None = None
+            while True:
+                sent = clock()
+                claimed = await self._database.claim(thread, token, claim, self._contact.now, revision)
+                if claimed == "closed":
+                    if news is None:
+                        news = await closed.enter_async_context(TurnNews(self._database, thread))
+                    else:
+                        await news.next()
+                elif claimed == "changed":
+                    raise RunConflictError(f"thread {thread.thread_id!r} has had another run meanwhile")
+                elif isinstance(claimed, float):
+                    await self._in_doubt(claimed, within)
+                elif isinstance(claimed, Claim):
+                    own = self._owned.get(thread)
+                    status = "active" if own is None or own.is_free else own.run.status
+                    raise RunConflictError(
+                        f"thread {thread.thread_id!r} has a run that is {status}, {claimed.run_id!r}"
+                    )
+                else:
+                    return self._hold(Own(thread, claimed.fence, token, claim), run, sent, claimed.last)
+
+    async def revision(self, thread: ThreadKey) -> int:
+        """Returns a number that changes when a run of the thread starts, and when it ends. Raises
+        `StoreUnavailableError` if the database does not answer."""
+        return (await self._database.lease_of(thread)).fence
+
+    def _hold(self, own: Own, run: OwnedRun, sent: float, last: RunEnd | None) -> Holder:
+        """Returns the holder of a run whose claim was granted. `sent`: when the claim was sent. `last`: how the run
+        before it ended."""
+
+        def forget() -> None:
+            if self._owned.get(own.thread) is holder:
+                del self._owned[own.thread]
+
+        holder = self._owned[own.thread] = self._make_holder(own, run, sent, last, forget)
+        self._starts.start(own.thread, own.fence, run)
+        return holder
+
+    def _make_holder(
+        self, own: Own, run: OwnedRun, sent: float, last: RunEnd | None, at_end: Callable[[], None]
+    ) -> Holder:
+        """Returns the holder of a run, which publishes the run. `at_end`: called when it is done."""
+
+        def ended() -> None:
+            self._publishers.discard(publisher)
+            at_end()
+
+        publisher = Publisher(
+            self._database, self._appends, own, run, sent, last, self._window, self._renewals, at_end=ended
+        )
+        self._publishers.add(publisher)
+        return publisher
 
     async def active(self, thread: ThreadKey) -> ActiveRun | None:
         """Returns the run that is running or stopping on a thread."""
+        holder = self._owned.get(thread)
+        if holder is not None and not holder.is_free:
+            return holder.run
+        return self._active_at(thread, await self._lease(thread))
+
+    def _active_at(self, thread: ThreadKey, now: Lease) -> ActiveRun | None:
+        if self._is_own(now) and (holder := self._owned.get(thread)) is not None:
+            return None if holder.is_free else holder.run
+        return self._active_run(thread, now)  # perhaps a run of this process whose claim got no answer
+
+    async def now(self, thread: ThreadKey) -> ThreadNow:
+        """Returns `active`, `last` and more of a thread, at the price of one of them."""
+        holder = self._owned.get(thread)
+        if holder is not None and not holder.is_free:
+            return ThreadNow(holder.run, await self._last_run(thread, holder.last), holder.number, has_inputs=True)
+        return await self._now_at(thread, await self._lease(thread))
+
+    async def _now_at(self, thread: ThreadKey, now: Lease) -> ThreadNow:
+        if now.state == "doubt":
+            now = await self._lease(thread)
+        active, holder = self._active_at(thread, now), self._owned.get(thread)
+        last = await self._last_run(thread, now.last if holder is None else holder.last)
+        return ThreadNow(active, last, now.fence, now.waiting > 0)
+
+    async def _active_elsewhere(self, thread: ThreadKey) -> ActiveRun | None:
+        """Returns the active run of a thread, if it is one of another process."""
+        now = await self._lease(thread)
+        return None if self._is_own(now) else self._active_run(thread, now)
+
+    def _is_own(self, now: Lease) -> bool:
+        return now.claim is not None and now.claim.owner == self._owner
+
+    def _active_run(self, thread: ThreadKey, now: Lease) -> ActiveRun | None:
+        if now.state != "valid" or now.claim is None:
+            return None
+        run = self._followed_run(thread, now.fence, now.claim)
+        run.is_stopping = run.is_stopping or now.is_stopping
+        return run
+
+    async def _lease(self, thread: ThreadKey) -> Lease:
+        """Returns the lease of a thread, once it is no longer in doubt."""
+        await self._contact.begin()
+        within = self._deadline()
+        while (now := await self._database.lease_of(thread)).state == "doubt":
+            await self._in_doubt(now.seconds, within)
+        return now
+
+    def _deadline(self) -> float:
+        """Returns the time, by `clock`, after which a lease is in doubt only if something fails."""
+        return clock() + _MOST_DOUBT * self._database.lease
+
+    async def _in_doubt(self, seconds: float, within: float) -> None:
+        """Pauses before the next look at a lease that is in doubt. `seconds`: how long the doubt lasts at most.
+        `within`: the deadline, by `clock`. Raises `StoreUnavailableError` after the deadline, and while a background
+        task fails."""
+        if self._background.is_failing or clock() > within:
+            raise StoreUnavailableError
+        await asyncio.sleep(min(seconds, self._database.lease / _LOOKS))
 
     async def last(self, thread: ThreadKey) -> LastRun | None:
-        """Returns how the last run on a thread ended, as long as that is kept."""
+        """Returns how the last run on a thread ended, as long as that is kept. Without a checkpointer, the result
+        includes the run itself as long as its log exists."""
+        holder = self._owned.get(thread)
+        stored = (await self._database.lease_of(thread)).last if holder is None else holder.last
+        return await self._last_run(thread, stored)
+
+    async def _last_run(self, thread: ThreadKey, stored: RunEnd | None) -> LastRun | None:
+        if stored is None:
+            return None
+        last, claim = stored.last, stored.claim
+        if claim is None or not claim.is_readable or not await self._database.has_log(Log(thread, last.number)):
+            return last
+        return replace(last, run=self._followed_run(thread, last.number, claim))
 
     async def forget(self, thread: ThreadKey) -> None:
         """Forgets a thread that was deleted: how its last run ended, and the events of all its runs."""
+        await self._database.forget(thread)
 
-    def turn(self, thread: ThreadKey) -> Turn:
-        """Returns the turn on a thread."""
+    @asynccontextmanager
+    async def turn(self, thread: ThreadKey, *, closes: bool = False) -> AsyncGenerator[ThreadNow, None]:
+        """Waits for the turn on a thread, and has it within the block; see `turns.turn_on`. The target of `as` is what
+        the store knows of the thread at that moment."""
+        async with turn_on(self._database, thread, closes=closes) as lease:
+            yield await self._now_at(thread, lease)
 
     async def started(self, thread: ThreadKey) -> Feed:
         """Returns a feed of the runs that start on a thread from now on, in any process."""
+        return await self._starts.feed(thread)
 
     async def has_inputs(self, thread: ThreadKey) -> bool:
         """Returns whether an input of another process has the turn on a thread, or waits for it. If none does, the
-        feeds of the thread have every run that has started. Returns False if the store does not answer."""
+        feeds of the thread have every run that has started. Returns False if the database does not answer."""
+        with suppress(StoreUnavailableError):
+            if (await self._database.lease_of(thread)).waiting > 0:
+                return True
+            await self._starts.catch_up(thread, self._timeout)
+        return False
 
     async def ping(self) -> None:
-        """Raises `StoreUnavailableError` if the store does not answer."""
+        """Raises `StoreUnavailableError` if the database does not answer."""
+        await self._contact.begin()
+        await self._contact.keep()
+        if self._background.is_failing:
+            raise StoreUnavailableError
 
     async def aclose(self) -> None:
-        """Forgets everything, and ends the feeds. Active runs must be stopped by their owners."""
+        """Waits until the ends of its runs are published, if the database answers, and closes its connections. The
+        store connects again when it is used again."""
+        self._starts.close()
+        publishing = [publisher.task for publisher in self._publishers]
+        if publishing:
+            _, stuck = await asyncio.wait(publishing, timeout=_TO_PUBLISH)
+            for task in stuck:
+                task.cancel()
+            await asyncio.wait(publishing)
+        for followed in list(self._followed.values()):
+            await followed.aclose()
+        await self._appends.aclose()
+        await self._logs.aclose()
+        await self._renewals.aclose()
+        await self._background.aclose()
+        await self._database.aclose()
+        self._begin()
+
+    def _run_elsewhere(self, thread: ThreadKey, fence: int, claim: Claim) -> ActiveRun | None:
+        """Returns the run of another process, if it can be read."""
+        return None if claim.owner == self._owner or not claim.is_readable else self._followed_run(thread, fence, claim)
+
+    def _followed_run(self, thread: ThreadKey, fence: int, claim: Claim) -> FollowedRun:
+        """Returns the `FollowedRun` that all readers of a run in this process share; a new one if the run was lost."""
+        run = self._followed.get((thread, fence))
+        if run is None or run.is_lost:
+            run = FollowedRun(self._database, self._logs, thread, fence, claim)
+            self._followed[thread, fence] = run
+        return run
+
+    def _wake(self, fence: int | None) -> None:
+        """See `Wake`."""
+        for holder in self._owned.values():
+            if fence is None or holder.number == fence:
+                holder.wake()
+
+
+_stores: WeakSet[RunStore] = WeakSet()
+
+
+def _begin_in_fork() -> None:
+    for store in _stores:
+        store._begin()
+
+
+os.register_at_fork(after_in_child=_begin_in_fork)

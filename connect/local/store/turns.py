@@ -1,5 +1,4 @@
-"""Lets the inputs of a thread have their turns, one at a time, in all processes: the interface `Turn`, and
-`DatabaseTurn`.
+"""Lets the inputs of a thread have their turns, one at a time, in all processes: `turn_on`.
 
 During its turn, an input reads the thread, plans its run and starts it. Two inputs that did so at the same time would
 plan for the same state, and only one could start. While a thread is being deleted, it is closed, and even runs that
@@ -13,64 +12,30 @@ the others for one lease at most.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from typing import Protocol
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
 from uuid import uuid4
 
 from ...errors import StoreUnavailableError
-from .active_run import ThreadKey, ThreadNow
+from .active_run import ThreadKey
 from .run_database import Lease, News, RunDatabase
 
 
-class Turn(Protocol):
-    """The turn on one thread, which inputs get in the order in which they arrived."""
-
-    async def is_taken(self) -> bool:
-        """Returns whether an input has the turn, or waits for it."""
-
-    def taken(self) -> AbstractAsyncContextManager[ThreadNow]:
-        """Waits for the turn, and has it within the block. The target of `as` is what the store knows of the thread at
-        that moment. Cancelling the wait gives up the place in the line."""
-
-    def closed(self) -> AbstractAsyncContextManager[ThreadNow]:
-        """The same as `taken`, but closes the thread: no run is claimed within the block."""
-
-
-class DatabaseTurn:
-    """The turn on one thread of a run database; see `Turn`. `now_at`: returns what a lease says of the thread."""
-
-    def __init__(
-        self, database: RunDatabase, thread: ThreadKey, now_at: Callable[[Lease], Awaitable[ThreadNow]]
-    ) -> None:
-        self._database = database
-        self._thread = thread
-        self._now_at = now_at
-
-    async def is_taken(self) -> bool:
-        """See `Turn`."""
-        return (await self._database.lease_of(self._thread)).waiting > 0
-
-    def taken(self) -> AbstractAsyncContextManager[ThreadNow]:
-        """See `Turn`."""
-        return self._taken(closes=False)
-
-    def closed(self) -> AbstractAsyncContextManager[ThreadNow]:
-        """See `Turn`."""
-        return self._taken(closes=True)
-
-    @asynccontextmanager
-    async def _taken(self, *, closes: bool) -> AsyncGenerator[ThreadNow, None]:
-        ticket = _Ticket(self._database, self._thread, closes=closes)
-        try:
-            if (lease := await ticket.turn()) is None:
-                async with TurnNews(self._database, self._thread) as news:
-                    while (lease := await ticket.turn()) is None:
-                        await news.next()
-            ticket.keep()
-            yield await self._now_at(lease)
-        finally:
-            await ticket.give_back()
+@asynccontextmanager
+async def turn_on(database: RunDatabase, thread: ThreadKey, *, closes: bool) -> AsyncGenerator[Lease, None]:
+    """Waits for the turn on a thread, and has it within the block. Inputs get it in the order in which they arrived.
+    The target of `as` is the lease of the thread at that moment. Cancelling the wait gives up the place in the line.
+    `closes`: whether the thread is closed within the block, so that no run is claimed."""
+    ticket = _Ticket(database, thread, closes=closes)
+    try:
+        if (lease := await ticket.turn()) is None:
+            async with TurnNews(database, thread) as news:
+                while (lease := await ticket.turn()) is None:
+                    await news.next()
+        ticket.keep()
+        yield lease
+    finally:
+        await ticket.give_back()
 
 
 class _Ticket:

@@ -15,8 +15,8 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
 from langgraph_agui.connect import Local, Runs, connect, threads
 from langgraph_agui.connect.local.encryption import SealedError, seal, unseal
-from langgraph_agui.connect.local.store.database_store import DatabaseRunStore
 from langgraph_agui.connect.local.store.redis import RedisRunStore
+from langgraph_agui.connect.local.store.run_store import RunStore
 from langgraph_agui.connect.local.store.sqlite import SqliteRunStore
 from langgraph_agui.connect.testing import Pause, ScriptedChatModel, text
 
@@ -46,7 +46,7 @@ class Place:
     async def runs(self, opened: AsyncExitStack) -> Runs:
         """The runs of one process."""
         redis, path = self._redis, self._path / "runs.db"
-        store: DatabaseRunStore = SqliteRunStore(path) if redis is None else RedisRunStore(redis.url)
+        store: RunStore = SqliteRunStore(path) if redis is None else RedisRunStore(redis.url)
         opened.push_async_callback(store.aclose)
         return await opened.enter_async_context(Runs(store))
 

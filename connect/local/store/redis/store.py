@@ -7,16 +7,16 @@ from typing import Final
 from redis.asyncio import Redis
 
 from ..background import Background
-from ..database_store import DatabaseRunStore
 from ..records import quoted
 from ..run_database import RunDatabase, Wake
+from ..run_store import RunStore
 from .commands import Commands
 from .database import RedisRunDatabase
 
 _LEAST_LEASE: Final = 0.5
 
 
-class RedisRunStore(DatabaseRunStore):
+class RedisRunStore(RunStore):
     """The runs of all processes that share a Redis and their checkpoints. See `RunStore`.
 
     - `redis`: a URL (`redis://`, `rediss://`, `unix://`), or a `redis.asyncio.Redis` (with Sentinel, credentials and so

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 
 from ..background import Background
-from ..database_store import DatabaseRunStore
 from ..run_database import RunDatabase, Wake
+from ..run_store import RunStore
 
 _NAMESPACE = "default"
 _LEAST_LEASE = 0.5
 
 
-class SqliteRunStore(DatabaseRunStore):
+class SqliteRunStore(RunStore):
     """The runs of all processes of one machine that share a file and their checkpoints. See `RunStore`.
 
     - `path`: the file, which is created if it does not exist. It must not be the file of the checkpointer, and must be

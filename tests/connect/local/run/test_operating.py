@@ -214,7 +214,7 @@ async def test_an_input_waits_for_the_synchronous_node_of_a_run_that_was_cancell
         assert await first.cancel(wait=0) == "stopping"
         events = run(source, asked("again", "r2"), intake=Intake(busy=busy))
         coming = asyncio.create_task(anext(events))
-        while not (coming.done() or await runs.store.turn(source.key("t")).is_taken()):
+        while not (coming.done() or await runs.store.has_inputs(source.key("t"))):
             await turns(1)
         await turns()
         assert not coming.done()

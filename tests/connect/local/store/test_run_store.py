@@ -17,12 +17,11 @@ from langgraph_agui.connect.events.readers import Offset
 from langgraph_agui.connect.local.run.runs import Runs
 from langgraph_agui.connect.local.store.active_run import LastRun, ThreadKey
 from langgraph_agui.connect.local.store.background import Background
-from langgraph_agui.connect.local.store.database_store import DatabaseRunStore
 from langgraph_agui.connect.local.store.memory_database import MemoryData, MemoryRunDatabase
 from langgraph_agui.connect.local.store.memory_store import MemoryRunStore
 from langgraph_agui.connect.local.store.redis import RedisRunStore
 from langgraph_agui.connect.local.store.run_database import Wake
-from langgraph_agui.connect.local.store.run_store import RunStore
+from langgraph_agui.connect.local.store.run_store import Holder, RunStore
 from langgraph_agui.connect.local.store.sqlite import SqliteRunStore
 from langgraph_agui.connect.testing import Pause
 from langgraph_agui.translator import Cancelled, Failed, Finished
@@ -40,7 +39,7 @@ LEASE = 2.0
 """Seconds. Nothing waits for it, but for the tests of lost leases."""
 
 
-class SharedMemoryStore(DatabaseRunStore):
+class SharedMemoryStore(RunStore):
     """The store of a process that shares a database in memory."""
 
     def __init__(self, data: MemoryData) -> None:
@@ -183,7 +182,7 @@ async def test_an_input_is_planned_again_when_its_thread_has_had_a_run_since(
     """Its process was frozen before its claim. The thread has a question by now, which a new message would discard."""
     graph, frozen, claim = asking(Pause(), saver), Pause(), processes.store.claim
 
-    async def claim_late(*given: Any, **more: Any) -> int:
+    async def claim_late(*given: Any, **more: Any) -> Holder:
         monkeypatch.undo()
         await frozen()
         return await claim(*given, **more)
@@ -437,20 +436,20 @@ def _are_queued(processes: Processes, graph: Graph, count: int) -> bool:
 
 
 async def test_a_turn_that_is_given_up_holds_nobody_up(processes: Processes) -> None:
-    turn, order = processes.store.turn(ThreadKey("n", "t")), []
+    thread, order = ThreadKey("n", "t"), list[str]()
 
     async def takes(name: str) -> None:
-        async with turn.taken():
+        async with processes.store.turn(thread):
             order.append(name)
 
-    async with turn.taken():
-        assert await turn.is_taken()
+    async with processes.store.turn(thread):
+        assert await processes.owner.has_inputs(thread)
         tasks = [asyncio.create_task(takes(name)) for name in "abc"]
         await turns()
         tasks[1].cancel()
         await turns()
     await asyncio.gather(*tasks, return_exceptions=True)
-    assert (order, await turn.is_taken()) == (["a", "c"], False)
+    assert (order, await processes.owner.has_inputs(thread)) == (["a", "c"], False)
 
 
 async def test_who_follows_a_thread_gets_each_run_that_starts_once_and_can_read_it_to_its_end(
@@ -522,8 +521,9 @@ async def test_an_ended_run_that_is_released_again_does_not_free_the_next_ones_t
     first = await processes.start(quick(saver), run_id="first")
     await first.wait()
     graph = speaking(Pause(), saver)
-    await processes.start(graph, run_id="second")
-    processes.owner.release(first.thread, first, None, lambda: None)
+    second = await processes.start(graph, run_id="second")
+    first._holder.release(None, lambda: None)
+    assert await processes.owner.active(processes.thread(graph)) is second
     active = await processes.store.active(processes.thread(graph))
     assert active is not None
     assert active.run_id == "second"

@@ -13,7 +13,8 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.connect import Intake, Local, connect, run, watch
-from langgraph_agui.connect.local.store.active_run import LastRun, OwnedRun, ThreadKey
+from langgraph_agui.connect.local.store.active_run import LastRun
+from langgraph_agui.connect.local.store.publisher import Publisher
 from langgraph_agui.connect.local.store.records import Claim
 from langgraph_agui.connect.local.store.redis.keys import EMPTIED, Keys, contact_key
 from langgraph_agui.connect.local.store.redis.scripts import CLAIM
@@ -85,16 +86,16 @@ async def test_a_run_that_comes_back_after_its_thread_was_deleted_is_stopped(one
 async def test_what_a_run_emits_at_its_end_is_not_kept_of_a_deleted_thread(
     one: Process, other: Process, redis: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    release = one.store.release
+    release = Publisher.release
 
-    def released(thread: ThreadKey, run: OwnedRun, last: LastRun | None, done: Callable[[], None]) -> None:
+    def released(publisher: Publisher, last: LastRun | None, done: Callable[[], None]) -> None:
         def cut() -> None:
             one.way.close()  # Redis knows that the run is over, and has none of its last events
             done()
 
-        release(thread, run, last, cut)
+        release(publisher, last, cut)
 
-    monkeypatch.setattr(one.store, "release", released)
+    monkeypatch.setattr(Publisher, "release", released)
     run = await one.start(quick(InMemorySaver()))
     assert await run.wait() == "finished"
     await one.way.refused.wait()
@@ -175,18 +176,18 @@ def _stall(url: str) -> None:
 
 async def test_a_waiting_input_whose_process_is_gone_delays_the_next_for_a_lease(one: Process, other: Process) -> None:
     async def takes(process: Process) -> None:
-        async with process.store.turn(THREAD).taken():
+        async with process.store.turn(THREAD):
             order.append("other")
 
     order: list[str] = []
-    async with one.store.turn(THREAD).taken():
+    async with one.store.turn(THREAD):
         order.append("one")
         waiting = asyncio.create_task(takes(other))
         one.way.close()
         await waiting
         assert order == ["one", "other"]
         one.way.open()
-    assert not await other.store.turn(THREAD).is_taken()
+    assert not await other.store.has_inputs(THREAD)
 
 
 async def test_a_connection_follows_the_inputs_that_are_queued_in_another_process(one: Process, other: Process) -> None:
@@ -213,7 +214,7 @@ async def test_a_connection_follows_the_inputs_that_are_queued_in_another_proces
             await awaited(partial(_are_waiting, other, count))
         point.open.set()
     assert seen == ["first", "queued-1", "queued-2", "queued-3"]
-    async with one.store.turn(THREAD).taken():
+    async with one.store.turn(THREAD):
         connection = asyncio.create_task(connects())
         await until(lambda: len(seen) == 5)  # how the last run ended
         one.way.close()  # a process that is gone is waited for as long as its ticket counts

@@ -13,9 +13,9 @@ import pytest
 from langgraph_agui.connect import SqliteRunStore
 from langgraph_agui.connect.errors import StoreUnavailableError
 from langgraph_agui.connect.local.store.active_run import LastRun, ThreadKey
-from langgraph_agui.connect.local.store.database_store import DatabaseRunStore
 from langgraph_agui.connect.local.store.records import Claim, Entry, RunEnd
 from langgraph_agui.connect.local.store.run_database import Append, Appended, Claimed, Log, Own, RunDatabase
+from langgraph_agui.connect.local.store.run_store import RunStore
 from langgraph_agui.connect.local.store.sqlite.tables import opened
 from langgraph_agui.translator import Finished
 
@@ -34,12 +34,12 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-async def store(path: Path) -> AsyncIterator[DatabaseRunStore]:
+async def store(path: Path) -> AsyncIterator[RunStore]:
     async with aclosing(SqliteRunStore(path, lease=LEASE)) as store:
         yield store
 
 
-async def claimed(store: DatabaseRunStore, token: str = "token", thread: ThreadKey = THREAD) -> Own:
+async def claimed(store: RunStore, token: str = "token", thread: ThreadKey = THREAD) -> Own:
     await store.ping()
     granted = await store._database.claim(thread, token, CLAIM, store._contact.now)
     assert isinstance(granted, Claimed)
@@ -60,7 +60,7 @@ def change(path: Path, *statements: str) -> list[Any]:
         database.close()
 
 
-async def test_a_command_that_is_carried_out_again_or_late_changes_nothing(store: DatabaseRunStore) -> None:
+async def test_a_command_that_is_carried_out_again_or_late_changes_nothing(store: RunStore) -> None:
     own, database, contact = await claimed(store), store._database, store._contact.now
     assert await database.claim(THREAD, "token", CLAIM, contact) == Claimed(own.fence, None)
     for number, kind in ((1, "snapshot"), (2, "more"), (2, "more"), (1, "snapshot")):
@@ -76,7 +76,7 @@ async def test_a_command_that_is_carried_out_again_or_late_changes_nothing(store
     assert (lease.state, lease.fence, (await database.lease_of(THREAD)).last) == ("free", own.fence + 1, _end("first"))
 
 
-async def test_a_log_has_no_gaps_and_a_snapshot_takes_its_place(store: DatabaseRunStore) -> None:
+async def test_a_log_has_no_gaps_and_a_snapshot_takes_its_place(store: RunStore) -> None:
     own, database = await claimed(store), store._database
     assert (await appended(database, own, 2, "more")).answer == "gap"
     for number in (1, 2):
@@ -87,7 +87,7 @@ async def test_a_log_has_no_gaps_and_a_snapshot_takes_its_place(store: DatabaseR
 
 
 async def test_an_owner_whose_file_has_lost_its_data_has_its_thread_again_and_others_wait_for_it(
-    store: DatabaseRunStore, path: Path
+    store: RunStore, path: Path
 ) -> None:
     own, database = await claimed(store), store._database
     assert (await appended(database, own, 1, "snapshot")).answer == "ok"
@@ -101,7 +101,7 @@ async def test_an_owner_whose_file_has_lost_its_data_has_its_thread_again_and_ot
     assert (await database.lease_of(THREAD)).state == "valid"
 
 
-async def test_a_run_of_a_machine_that_was_started_again_is_lost(store: DatabaseRunStore, path: Path) -> None:
+async def test_a_run_of_a_machine_that_was_started_again_is_lost(store: RunStore, path: Path) -> None:
     """The clock has begun again: what is in the file seems to be in the future."""
     own = await claimed(store)
     await store.aclose()
@@ -113,7 +113,7 @@ async def test_a_run_of_a_machine_that_was_started_again_is_lost(store: Database
     assert lease.seconds <= LEASE / 2
 
 
-async def test_what_nobody_needs_any_more_is_deleted(store: DatabaseRunStore, path: Path) -> None:
+async def test_what_nobody_needs_any_more_is_deleted(store: RunStore, path: Path) -> None:
     own, database = await claimed(store), store._database
     await appended(database, own, 1, "snapshot")
     await database.note_readers(THREAD, own.fence, "p", has_readers=True)
@@ -129,7 +129,7 @@ async def test_what_nobody_needs_any_more_is_deleted(store: DatabaseRunStore, pa
     assert [name for name in kept if change(path, f"SELECT count(*) FROM {name}") != [[(0,)]]] == []
 
 
-async def test_a_log_is_kept_for_as_long_as_its_last_entry_says(store: DatabaseRunStore, path: Path) -> None:
+async def test_a_log_is_kept_for_as_long_as_its_last_entry_says(store: RunStore, path: Path) -> None:
     own, database = await claimed(store), store._database
     for kept in (3_600.0, 60.0):
         await database.append([Append(own, "running", Entry(own.fence, 1, "snapshot", 1, b"frame"), 0, kept=kept)])
@@ -138,7 +138,7 @@ async def test_a_log_is_kept_for_as_long_as_its_last_entry_says(store: DatabaseR
         assert await database.has_log(Log(THREAD, own.fence)) == (kept > 100)
 
 
-async def test_the_write_ahead_log_is_bounded(store: DatabaseRunStore, path: Path) -> None:
+async def test_the_write_ahead_log_is_bounded(store: RunStore, path: Path) -> None:
     own, frames = await claimed(store), b"x" * 100_000
     for number in range(1, 201):
         entry = Entry(own.fence, number, "snapshot", number, frames)
@@ -163,7 +163,7 @@ async def test_a_writer_that_stands_still_makes_commands_fail_and_reads_continue
         assert (await appended(store._database, own, 1, "snapshot")).answer == "ok"
 
 
-async def test_a_step_that_raises_costs_no_other_step_its_answer(store: DatabaseRunStore) -> None:
+async def test_a_step_that_raises_costs_no_other_step_its_answer(store: RunStore) -> None:
     own, database = await claimed(store), store._database
 
     def raises(_: object) -> None:
@@ -211,7 +211,7 @@ def test_arguments_that_are_none_are_refused(given: dict[str, Any], message: str
         SqliteRunStore(**{"path": "runs.db", **given})
 
 
-async def test_threads_never_meet_whatever_their_ids(store: DatabaseRunStore) -> None:
+async def test_threads_never_meet_whatever_their_ids(store: RunStore) -> None:
     threads = [ThreadKey(*names) for names in (("n", "t:u"), ("n:t", "u"), ("n", "\ud800"), ("n", "%3A"), ("n", ":"))]
     fences = [(await claimed(store, f"token-{number}", thread)).fence for number, thread in enumerate(threads)]
     assert [(await store._database.lease_of(thread)).fence for thread in threads] == fences
