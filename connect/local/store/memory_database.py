@@ -10,14 +10,27 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from ...recent import Recent
 from .active_run import ThreadKey
 from .records import SNAPSHOT, Claim, Entry, RunEnd
-from .run_database import Append, Appended, Claimed, Lease, Log, News, Own, RunDatabase, Take, Wake
+from .run_database import (
+    CONTINUED_WITHIN,
+    Append,
+    Appended,
+    Claimed,
+    Lease,
+    Log,
+    LostThread,
+    News,
+    Own,
+    RunDatabase,
+    Take,
+    Wake,
+)
 
 _LEASE: Final = 3.0e7
 """Seconds: about a year."""
@@ -26,13 +39,14 @@ _MOST_LOGS: Final = 100
 
 @dataclass(slots=True)
 class _Thread:
-    """The record of a thread; see `RunDatabase`. `ended`: the token of the last run that was released. `forgotten`:
-    the fence up to which nothing is kept."""
+    """The record of a thread; see `RunDatabase`. `is_lost`: whether the run was handed over. `ended`: the token of the
+    last run that was released. `forgotten`: the fence up to which nothing is kept."""
 
     fence: int = 0
     run: Own | None = None
     status: str = ""
     is_cancelled: bool = False
+    is_lost: bool = False
     ended: str = ""
     forgotten: int = 0
     input: bytes = b""
@@ -55,6 +69,8 @@ class MemoryData:
         self.closed: dict[ThreadKey, str] = {}
         """The ticket that has closed a thread."""
         self.takers: dict[ThreadKey, list[Take]] = {}
+        self.lost_takers: dict[tuple[str, str], Callable[[], None]] = {}
+        """What `subscribe_lost` was given, by the namespace and the process."""
         self.logs: Recent[Log, list[Entry]] = Recent(_MOST_LOGS)
         self.readers: dict[Log, set[str]] = {}
         self.processes: dict[str, Wake] = {}
@@ -116,6 +132,8 @@ class MemoryRunDatabase(RunDatabase):
         """Removes the process, and drops ended runs that were kept."""
         self._data.processes.pop(self.process, None)
         self._data.readings.discard(self._news)
+        for key in [key for key in self._data.lost_takers if key[1] == self.process]:
+            del self._data.lost_takers[key]
         self._data.close()
 
     # --- who has a thread -----------------------------------------------------------------------------------------
@@ -136,15 +154,18 @@ class MemoryRunDatabase(RunDatabase):
         state = self._data.thread(thread)
         if thread in self._data.closed or token == state.ended:
             return "closed"
-        if state.run is not None:
-            return Claimed(state.fence, state.last) if state.run.token == token else state.run.claim
+        if state.run is not None and state.run.token == token:
+            return Claimed(state.fence, state.last)
+        if state.run is not None and not (state.is_lost and claim.continues == state.fence):
+            return state.run.claim
         if revision not in (None, state.fence):
             return "changed"
         self._data.drop(thread)
         self._data.idle.pop(thread, None)
         self._data.active[thread] = state
+        is_cancelled = claim.continues > 0 and (state.is_cancelled or state.status == "stopping")
         self._own(Own(thread, max(time.time_ns() // 1_000_000, state.fence + 1), token, claim))  # also after a restart
-        state.input = run_input
+        state.input, state.is_cancelled = run_input, is_cancelled
         self._data.notify(thread, News("started", state.fence, claim))
         return Claimed(state.fence, state.last)
 
@@ -175,12 +196,38 @@ class MemoryRunDatabase(RunDatabase):
         state = self._data.thread(log.thread)
         return state.input if state.fence == log.fence else b""
 
+    async def hand_over(self, own: Own) -> bool:
+        """See `RunDatabase.hand_over`."""
+        state = self._data.thread(own.thread)
+        if not (state.run == own and state.is_lost):
+            if state.ended == own.token or not self._is_owned(own):
+                return False
+            state.is_lost = True
+            for (namespace, _), take in list(self._data.lost_takers.items()):
+                if namespace == own.thread.namespace:
+                    take()
+        return True
+
+    async def lost_threads(self, namespace: str) -> list[LostThread]:
+        """See `RunDatabase.lost_threads`."""
+        active = self._data.active.items()
+        lost = [thread for thread, state in active if thread.namespace == namespace and state.is_lost and state.input]
+        return [LostThread(replace(thread, cipher=None), await self.lease_of(thread)) for thread in lost]
+
+    async def subscribe_lost(self, namespace: str, take: Callable[[], None]) -> None:
+        """See `RunDatabase.subscribe_lost`."""
+        self._data.lost_takers[namespace, self.process] = take
+
     async def lease_of(self, thread: ThreadKey) -> Lease:
         """See `RunDatabase.lease_of`."""
         state = self._data.thread(thread)
         waiting = len(self._data.lines.get(thread, ()))
         if state.run is None:
             return Lease("free", 0.0, state.fence, None, False, state.last, waiting)
+        if state.is_lost:
+            waits = CONTINUED_WITHIN * _LEASE if state.input else 0.0
+            is_stopping = state.is_cancelled or state.status == "stopping"
+            return Lease("lost", waits, state.fence, state.run.claim, is_stopping, state.last, waiting)
         is_stopping = state.status == "stopping"
         return Lease("valid", _LEASE, state.fence, state.run.claim, is_stopping, state.last, waiting)
 
@@ -195,7 +242,8 @@ class MemoryRunDatabase(RunDatabase):
 
     def _own(self, own: Own) -> None:
         state = self._data.active[own.thread]
-        state.fence, state.run, state.status, state.is_cancelled = own.fence, own, "", False
+        state.fence, state.run, state.status = own.fence, own, ""
+        state.is_cancelled = state.is_lost = False
 
     def _is_owned(self, own: Own) -> bool:
         """Returns whether the run has its thread. A run takes its thread again if no higher fence is known."""
@@ -203,7 +251,7 @@ class MemoryRunDatabase(RunDatabase):
         if state.fence < own.fence:
             self._data.active[own.thread] = state
             self._own(own)
-        return state.fence == own.fence
+        return state.fence == own.fence and not state.is_lost
 
     # --- the events of runs ---------------------------------------------------------------------------------------
 

@@ -41,6 +41,8 @@ class Claim:
     - `owner`: the id of the owner's process.
     - `needs_readers`: whether the run is stopped when no process has readers of it.
     - `format`: the format of the run's log.
+    - `continues`: the fence of the run that it continues, because the owner of that run was lost; 0 if there is none.
+    - `has_input`: whether the database keeps what continues the run if its owner is lost.
     """
 
     run_id: str
@@ -49,6 +51,8 @@ class Claim:
     metadata: Mapping[str, Any]
     needs_readers: bool = False
     format: int = FORMAT
+    continues: int = 0
+    has_input: bool = False
 
     def to_json(self) -> bytes:
         """Returns the JSON that is stored."""
@@ -60,6 +64,8 @@ class Claim:
                 "metadata": dict(self.metadata),
                 "needs_readers": self.needs_readers,
                 "format": self.format,
+                "continues": self.continues,
+                "has_input": self.has_input,
             }
         )
 
@@ -72,9 +78,15 @@ class Claim:
     def from_json(cls, stored: bytes) -> Claim:
         """Reads what `to_json` returned."""
         fields = orjson.loads(stored)
-        needs_readers = bool(fields.get("needs_readers"))
         return cls(
-            fields["run"], fields["agent"], fields["owner"], fields["metadata"], needs_readers, fields.get("format", 0)
+            fields["run"],
+            fields["agent"],
+            fields["owner"],
+            fields["metadata"],
+            bool(fields.get("needs_readers")),
+            fields.get("format", 0),
+            fields.get("continues", 0),
+            bool(fields.get("has_input")),
         )
 
 

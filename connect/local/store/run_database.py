@@ -23,10 +23,16 @@ Rules for every implementation:
    - An entry that the log already has is not written again.
 4. A run keeps its thread as long as no higher fence is known, even if its lease has expired or the database has lost
    its data: the next command of the run takes the thread again.
-5. An entry follows the last one of the log, or is a snapshot, which replaces all entries of the log.
-6. Notifications of a thread arrive in the order in which they were sent. If some may have been lost, the takers are
+5. A lost run that has an input (`claim(run_input=)`) may be continued. The run that continues it has the same id, a
+   fence of its own, and says so in its claim (`Claim.continues`). For `CONTINUED_WITHIN` leases after a run was lost,
+   no other claim is granted, unless this process was not in contact: then the time begins with its contact.
+   - An owner may also hand its run over. Then the run is lost at once, without doubt, and all commands of its owner
+     are answered as if another run had the thread.
+   - If somebody wanted a lost run to stop, its continuation is asked to stop.
+6. An entry follows the last one of the log, or is a snapshot, which replaces all entries of the log.
+7. Notifications of a thread arrive in the order in which they were sent. If some may have been lost, the takers are
    called with None.
-7. Nothing is kept for ever: a log is kept for as long as its last entry says (`Append.kept`), the input of a run until
+8. Nothing is kept for ever: a log is kept for as long as its last entry says (`Append.kept`), the input of a run until
    the run ends, and everything else about a thread for a day.
 
 All methods raise `StoreUnavailableError` if the database does not answer.
@@ -44,6 +50,8 @@ from .records import Claim, Entry, RunEnd
 LOG_KEPT: Final = 60.0
 """Seconds for which the log of a run is kept after the lease that its last entry renews: readers in other processes
 need it for that long."""
+CONTINUED_WITHIN: Final = 3
+"""Leases after a run was lost, for which its thread waits for a process that continues the run."""
 
 
 class Claimed(NamedTuple):
@@ -58,9 +66,11 @@ class Lease(NamedTuple):
 
     - `state`: `valid`: a run has the thread. `lost`: the run is lost, and another one may claim the thread.
       `doubt`: it is not known yet whether the run is lost, or whether there is a run. `free`: there is no run.
-    - `seconds`: how long the lease is still valid, or in doubt at most.
+    - `seconds`: how long the lease is still valid, or in doubt at most, or for how long the thread of a lost run waits
+      for its continuation.
     - `fence`, `claim`, `is_stopping`: those of the run. A free thread has its highest fence here, or 0 if none is
-      known. The fence rises when a run is claimed and when it is released.
+      known. The fence rises when a run is claimed and when it is released. A lost run is also stopping if somebody
+      wanted it to stop.
     - `last`: how the thread's last run ended.
     - `waiting`: the number of tickets in the line of the thread.
     """
@@ -72,6 +82,19 @@ class Lease(NamedTuple):
     is_stopping: bool
     last: RunEnd | None
     waiting: int
+
+    @property
+    def is_continuable(self) -> bool:
+        """Whether the thread waits for the continuation of a lost run."""
+        return self.state == "lost" and self.seconds > 0
+
+
+class LostThread(NamedTuple):
+    """A thread whose run is lost and may be continued. Its key has no cipher, and its lease has no `last`, since no
+    agent is known that could decrypt it."""
+
+    thread: ThreadKey
+    lease: Lease
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +221,7 @@ class RunDatabase(LeaseRenewer, Protocol):
         Returns `Claimed` if the claim is granted, or the claim of the active run. Returns the seconds after which the
         caller may try again if the lease is in doubt, or if `contact` is not the present contact of the process.
         Returns `closed` if an input has closed the thread, and `changed` if the fence of the thread is not `revision`.
+        A lost run that may be continued counts as active, unless the claim continues it (rule 5).
 
         `run_input`: what another process needs to start the run again if this process is lost, or nothing. It is stored
         as it is: the caller encrypts it."""
@@ -213,6 +237,16 @@ class RunDatabase(LeaseRenewer, Protocol):
     async def release(self, own: Own, last: RunEnd | None) -> bool:
         """Frees the thread of a run, and keeps how the run ended. Returns False if another run has the thread. `last`
         is None if only the checkpoint says how the run ended."""
+
+    async def hand_over(self, own: Own) -> bool:
+        """Gives up a run that has an input and has not ended, so that it is lost at once, and notifies those who have
+        called `subscribe_lost`. Returns False if another run has the thread, or if the run has ended."""
+
+    async def lost_threads(self, namespace: str) -> Sequence[LostThread]:
+        """Returns the threads of a namespace whose runs are lost and have an input, however long ago they were lost."""
+
+    async def subscribe_lost(self, namespace: str, take: Callable[[], None]) -> None:
+        """Calls `take` from now on whenever a run of a namespace has been handed over, or may have been."""
 
     async def lease_of(self, thread: ThreadKey) -> Lease:
         """Returns the lease of a thread, and what else the database knows of the thread at the same moment."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, Literal
 
 from langgraph.checkpoint.serde.base import CipherProtocol
@@ -10,10 +12,22 @@ from langgraph.checkpoint.serde.base import CipherProtocol
 from ..active_run import ThreadKey
 from ..background import Background
 from ..records import Claim, Entry, RunEnd
-from ..run_database import Append, Appended, Claimed, Lease, Log, Own, RunDatabase, Take, Wake
+from ..run_database import Append, Appended, Claimed, Lease, Log, LostThread, Own, RunDatabase, Take, Wake
 from . import scripts
 from .commands import Commands
-from .keys import EMPTIED, MARK, Keys, contact_key, entry_of, news_of, owner_channel
+from .keys import (
+    EMPTIED,
+    MARK,
+    Keys,
+    contact_key,
+    continuable,
+    continuable_key,
+    continuable_thread,
+    entry_of,
+    handed_over_channel,
+    news_of,
+    owner_channel,
+)
 from .reader import LogReader
 from .subscriber import Subscriber
 
@@ -21,6 +35,10 @@ _DAY: Final = 86_400_000
 """Milliseconds for which the outcome of a run is kept."""
 _CONTACTS_A_LEASE: Final = 3
 """A contact expires after a lease divided by this: earlier than any lease that could not be renewed."""
+_AT_ONCE: Final = 256
+"""Threads that are looked up by one pipeline."""
+_NOTED: Final = 60.0
+"""Seconds for which a note that a run has an input is kept at least: its claim may come after it."""
 
 
 class RedisLeaseRenewer:
@@ -88,7 +106,9 @@ class RedisRunDatabase(RedisLeaseRenewer, RunDatabase):
         names = (*self._lease_keys(thread), keys.closed)
         half = self._lease_ms // 2
         given = (half, token, self._lease_ms, _DAY, claim.to_json(), keys.channel, contact or b"", wanted, run_input)
-        answer, value, last = await self._commands.run(scripts.CLAIM, names, given)
+        if run_input:
+            await self._note_continuable(thread, token)
+        answer, value, last = await self._commands.run(scripts.CLAIM, names, (*given, claim.continues))
         if answer == b"claimed":
             return Claimed(int(value), RunEnd.from_json(last, thread.cipher) if last else None)
         if answer == b"busy":
@@ -125,7 +145,48 @@ class RedisRunDatabase(RedisLeaseRenewer, RunDatabase):
         """See `RunDatabase.release`."""
         keys, stored = Keys(own.thread), b"" if last is None else last.to_json(own.thread.cipher)
         answer = await self._commands.run(scripts.END, (keys.thread,), (*_own(own), stored, keys.channel))
+        if own.claim.has_input:
+            name, run = continuable_key(own.thread.namespace), continuable(own.thread, own.token)
+            await self._commands.ask(lambda: self._client.zrem(name, run))
         return bool(answer == b"free")
+
+    async def hand_over(self, own: Own) -> bool:
+        """See `RunDatabase.hand_over`."""
+        given = (*_own(own), handed_over_channel(own.thread.namespace))
+        return bool(await self._commands.run(scripts.HAND_OVER, (Keys(own.thread).thread,), given) == b"lost")
+
+    async def _note_continuable(self, thread: ThreadKey, token: str) -> None:
+        """Notes that a run has an input: before its claim, so that it is found even if this process is lost then."""
+        name, run = continuable_key(thread.namespace), continuable(thread, token)
+
+        async def noted() -> None:
+            async with self._client.pipeline(transaction=False) as pipeline:
+                pipeline.zadd(name, {run: round(time.time() * 1_000)})
+                pipeline.pexpire(name, _DAY)
+                await pipeline.execute()
+
+        await self._commands.ask(noted)
+
+    async def lost_threads(self, namespace: str) -> list[LostThread]:
+        """See `RunDatabase.lost_threads`. Drops runs that were claimed long ago and have ended."""
+        name, lost = continuable_key(namespace), list[LostThread]()
+        noted: Any = await self._commands.ask(lambda: self._client.zrange(name, 0, -1, withscores=True))
+        for runs in (noted[start : start + _AT_ONCE] for start in range(0, len(noted), _AT_ONCE)):
+            threads = [continuable_thread(namespace, run) for run, _ in runs]
+            asked = [(self._known_keys(thread), (self._lease_ms // 2,)) for thread in threads]
+            answers = await self._commands.run_all(scripts.LEASE, asked)
+            leases = [_lease([*known[:5], b"", 0], None) for known in answers]
+            lost += map(LostThread, threads, leases)
+            before = (time.time() - _NOTED) * 1_000
+            ended = [run for (run, at), lease in zip(runs, leases, strict=True) if not lease.claim and at < before]
+            if ended:
+                await self._commands.ask(partial(self._client.zrem, name, *ended))
+        kept = [each for each in lost if each.lease.state == "lost" and each.lease.claim and each.lease.claim.has_input]
+        return list({each.thread: each for each in kept}.values())
+
+    async def subscribe_lost(self, namespace: str, take: Callable[[], None]) -> None:
+        """See `RunDatabase.subscribe_lost`."""
+        await self._subscriber.subscribe(handed_over_channel(namespace), lambda _: take())
 
     async def forget(self, thread: ThreadKey) -> None:
         """See `RunDatabase.forget`."""

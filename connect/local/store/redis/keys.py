@@ -4,7 +4,7 @@ The keys of a thread have one hash tag, so that they are in one slot. Ids are qu
 
 | key | contents | expires |
 |---|---|---|
-| `thread` | hash: `fence`; `ended` and `last` (the token of the last run that ended, and how, JSON); until a run has ended, its `token`, `claim` (JSON), lease (`until`, in ms), `status`, `cancel`, and the `input` with which it can be started again; after the thread was deleted, `forgotten` (the fence up to which nothing is kept) | a day after the last run |
+| `thread` | hash: `fence`; `ended` and `last` (the token of the last run that ended, and how, JSON); until a run has ended, its `token`, `claim` (JSON), lease (`until`, in ms), `status` (`lost` if it was handed over), `cancel`, and the `input` with which it can be started again; after the thread was deleted, `forgotten` (the fence up to which nothing is kept) | a day after the last run |
 | `log:<fence>` | stream: `kind`, `at`, `frames`; ids are `<fence>-<number>`, from 1 on without gaps | a minute after its end, or later |
 | `logs` | sorted set: the fences of the runs that have a log, and when each log expires | with the last log |
 | `line`, `alive` | list and hash: the tickets of inputs, and until when they are valid | after two leases |
@@ -12,6 +12,8 @@ The keys of a thread have one hash tag, so that they are in one slot. Ids are qu
 | `readers:<fence>` | hash: the processes with readers of the run, and until when each note is valid | after two leases |
 | `live` | channel: claims (`started`, and `back` from an owner whose lease had expired), `turn`, `mark`; earlier versions send entries too | |
 | `appended` | channel: the fence of a run that has a new entry | |
+| `agui:continuable:<namespace>` | sorted set: the threads whose runs have an input, each with the token of the run, and when it was claimed | a day after the last claim |
+| `agui:handed-over:<namespace>` | channel: a run was handed over | |
 | `agui:owner:<owner>` | channel of a process: the fence of a run that another process wants to stop, or no longer reads | |
 | `agui:wake:<process>` | stream: gets an entry when the process should read other logs | after a minute |
 | `agui:contact:<process>` | since when the process has been in contact with Redis, in ms | after a third of a lease |
@@ -22,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final
+from urllib.parse import unquote
 
 from ..active_run import ThreadKey
 from ..records import Claim, Entry, quoted
@@ -61,6 +64,27 @@ class Keys:
 def owner_channel(owner: str) -> str:
     """Returns the channel of a process."""
     return f"{PREFIX}:owner:{owner}"
+
+
+def continuable_key(namespace: str) -> str:
+    """Returns the key of the runs of a namespace that have an input."""
+    return f"{PREFIX}:continuable:{quoted(namespace)}"
+
+
+def continuable(thread: ThreadKey, token: str) -> str:
+    """Returns the name of a run there."""
+    return f"{quoted(thread.thread_id)}:{token}"
+
+
+def continuable_thread(namespace: str, name: bytes) -> ThreadKey:
+    """Returns the thread of a run by its name there."""
+    thread_id, _, _ = name.decode().partition(":")
+    return ThreadKey(namespace, unquote(thread_id, errors="surrogatepass"))
+
+
+def handed_over_channel(namespace: str) -> str:
+    """Returns the channel for runs of a namespace that are handed over."""
+    return f"{PREFIX}:handed-over:{quoted(namespace)}"
 
 
 def wake_key(process: str) -> str:

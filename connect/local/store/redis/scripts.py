@@ -10,7 +10,8 @@ much later. So every script may be repeated or delayed (rule 3 of `run_database`
 - A run keeps its thread as long as no higher fence is known, even if its lease has expired, or Redis has lost its data.
   The end of a run raises the fence of the thread.
 
-A run counts as lost half a lease after its lease has expired, and then another run may claim the thread. But while
+A run counts as lost half a lease after its lease has expired, and then another run may claim the thread; or only the
+continuation of the run, for a while. A run that was handed over is lost at once: its status is `lost`. But while
 Redis did not answer, no process could renew a lease. So the process that asks must have been in contact with Redis for
 half a lease, without a pause: by then, an owner that still exists has renewed its lease. All times are those of Redis.
 """
@@ -18,6 +19,8 @@ half a lease, without a pause: by then, an owner that still exists has renewed i
 from __future__ import annotations
 
 from typing import Final
+
+from ..run_database import CONTINUED_WITHIN
 
 _NOW: Final = """
 if redis.replicate_commands then redis.replicate_commands() end
@@ -45,6 +48,9 @@ _LEASE: Final = (
     _NOW
     + """
 local thread, contact, emptied, grace = KEYS[1], KEYS[2], KEYS[3], tonumber(ARGV[1])
+local continued_within = """
+    + str(2 * CONTINUED_WITHIN)
+    + """ * grace
 local fence, claim, status, till, token, ended, last =
   unpack(redis.call('HMGET', thread, 'fence', 'claim', 'status', 'until', 'token', 'ended', 'last'))
 local function lease_state()
@@ -52,17 +58,20 @@ local function lease_state()
   if claim then
     if now < tonumber(till) then return 'valid', till - now end
     decided = math.max(till, redis.call('GET', contact) or now) + grace
+    if status == 'lost' then decided = decided - grace end
   elseif not fence then
     decided = (redis.call('GET', emptied) or now) + grace
   end
   if now < decided then return 'doubt', decided - now end
-  return claim and 'lost' or 'free', 0
+  if not claim then return 'free', 0 end
+  local is_kept = redis.call('HEXISTS', thread, 'input') == 1
+  return 'lost', is_kept and math.max(decided + continued_within - now, 0) or 0
 end
 """
 )
-"""Defines `lease_state()`, which returns the state of a thread's lease and the ms for which it is `valid` or in `doubt`
-(0 if it is `lost` or `free`). It names the first three keys and the first argument of the scripts that begin with it.
-Fields that do not exist are false."""
+"""Defines `lease_state()`, which returns the state of a thread's lease, and the ms for which it is `valid` or in
+`doubt`, or for which a `lost` run may be continued (0 if it is `free`). It names the first three keys and the first
+argument of the scripts that begin with it. Fields that do not exist are false."""
 
 _KNOWN: Final = (
     _LEASE
@@ -74,6 +83,7 @@ local function known()
   for _, ticket in ipairs(redis.call('LRANGE', line, 0, -1)) do
     if tonumber(redis.call('HGET', alive, ticket) or 0) >= now then waiting = waiting + 1 end
   end
+  if state == 'lost' then status = redis.call('HEXISTS', thread, 'cancel') == 1 and 'stopping' or status end
   return {state, ms, fence or '0', claim or '', status or '', last or '', waiting}
 end
 """
@@ -89,18 +99,23 @@ CLAIM: Final = (
     + """
 local closed = KEYS[4]
 local wanted, lease_ms, keep_ms, its_claim, channel = ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
-local its_contact, revision, input = ARGV[7], ARGV[8], ARGV[9]
+local its_contact, revision, input, continues = ARGV[7], ARGV[8], ARGV[9], ARGV[10]
 if redis.call('EXISTS', closed) == 1 then return {'closed', '', ''} end
 if token == wanted then return {'claimed', fence, last or ''} end
 if ended == wanted then return {'over', '', ''} end
 local state, ms = lease_state()
-if state == 'valid' then return {'busy', claim, ''} end
+if state == 'valid' or (state == 'lost' and ms > 0 and continues ~= fence) then return {'busy', claim, ''} end
 if state == 'doubt' then return {'doubt', ms, ''} end
 if its_contact ~= redis.call('GET', contact) then return {'doubt', grace, ''} end
 if revision ~= '' and revision ~= (fence or '0') then return {'changed', '', ''} end
 local granted = string.format('%.0f', math.max(now, (tonumber(fence) or 0) + 1))
 redis.call('HSET', thread, 'token', wanted, 'fence', granted, 'claim', its_claim, 'until', after(lease_ms))
-redis.call('HDEL', thread, 'status', 'cancel', 'input')
+redis.call('HDEL', thread, 'status', 'input')
+if continues == '0' then
+  redis.call('HDEL', thread, 'cancel')
+elseif status == 'stopping' then
+  redis.call('HSET', thread, 'cancel', '1')
+end
 if input ~= '' then redis.call('HSET', thread, 'input', input) end
 redis.call('PEXPIRE', thread, keep_ms)
 redis.call('PUBLISH', channel, 'started ' .. granted .. '-0 0\\n' .. its_claim)
@@ -109,18 +124,19 @@ return {'claimed', granted, last or ''}
 )
 """Keys: thread, contact, emptied, closed. Arguments: half a lease in ms, the token, the lease in ms, for how many ms
 the thread is kept, the claim, the channel, the contact of the process, the fence that the thread must have ("": any),
-and the input of the run ("": nothing is kept).
+the input of the run ("": nothing is kept), and the fence of the run that it continues (0 if there is none).
 
-Returns `claimed` with the fence and how the last run ended; `busy` with the claim of the active run; `doubt` with the
+Returns `claimed` with the fence and how the last run ended; `busy` with the claim of the active run, or of one that may
+be continued; `doubt` with the
 ms after which to ask again, at most; `closed`; `changed` if the thread has another fence; or `over` if the claim was
 delayed until its run had ended, in which case no caller waits for the answer."""
 
 _OWNED: Final = """
 local thread = KEYS[1]
 local fence, token, keep_ms, claim = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
-local known, till, cancel = unpack(redis.call('HMGET', thread, 'fence', 'until', 'cancel'))
+local known, till, cancel, its_status = unpack(redis.call('HMGET', thread, 'fence', 'until', 'cancel', 'status'))
 local function is_owned()
-  if known == fence then return true end
+  if known == fence then return its_status ~= 'lost' end
   if tonumber(known or 0) > tonumber(fence) then return false end
   redis.call('HSET', thread, 'token', token, 'fence', fence, 'claim', claim)
   redis.call('HDEL', thread, 'status', 'cancel')
@@ -128,9 +144,9 @@ local function is_owned()
   return true
 end
 """
-"""Defines `is_owned()`, which returns whether the run has its thread; the run takes the thread again if no higher fence
-is known. It names the first key and the first four arguments of the scripts that begin with it: the fence and the token
-of the run, for how many ms the thread is kept, and the claim."""
+"""Defines `is_owned()`, which returns whether the run has its thread, and was not handed over; the run takes the thread
+again if no higher fence is known. It names the first key and the first four arguments of the scripts that begin with
+it: the fence and the token of the run, for how many ms the thread is kept, and the claim."""
 
 _RENEWED: Final = (
     _NOW
@@ -222,6 +238,19 @@ return 'free'
 )
 """Ends a run. Key: thread. Arguments after the first four: how the run ended ("" if only its checkpoint says that), the
 channel. Returns `free` or `taken`."""
+
+HAND_OVER: Final = (
+    _RENEWED
+    + """
+if known == fence and its_status == 'lost' then return 'lost' end
+if redis.call('HGET', thread, 'ended') == token or not is_owned() then return 'taken' end
+redis.call('HSET', thread, 'status', 'lost', 'until', after(0))
+redis.call('PUBLISH', ARGV[5], '')
+return 'lost'
+"""
+)
+"""Hands a run over. Key: thread. Argument after the first four: the channel of runs that are handed over. Returns
+`lost` or `taken`."""
 
 FORGET: Final = """
 local thread, logs = KEYS[1], KEYS[2]

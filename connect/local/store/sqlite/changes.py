@@ -7,7 +7,6 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from ..active_run import ThreadKey
 from ..records import Claim, Entry
 from ..renewals import clock
 from ..run_database import Log, News, Take, Wake
@@ -45,16 +44,16 @@ class Changes:
         """The number of the last entry of each log up to there."""
         self._looked = clock()
 
-    def add(self, thread: ThreadKey, take: Take) -> None:
-        """Calls `take` with the notifications of a thread from now on."""
-        self._takers.setdefault(name_of(thread), []).append(take)
+    def add(self, channel: str, take: Take) -> None:
+        """Calls `take` with the notifications of a channel from now on. A thread's channel is its name."""
+        self._takers.setdefault(channel, []).append(take)
 
-    def remove(self, thread: ThreadKey, take: Take) -> None:
+    def remove(self, channel: str, take: Take) -> None:
         """Stops calling `take`."""
-        takers = self._takers[name_of(thread)]
+        takers = self._takers[channel]
         takers.remove(take)
         if not takers:
-            del self._takers[name_of(thread)]
+            del self._takers[channel]
 
     def reading(self, logs: Mapping[Log, int]) -> asyncio.Future[dict[Log, Sequence[Entry]]]:
         """Returns a future of the next entries of these logs."""

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Literal
 
 from ....errors import StoreUnavailableError
 from ..active_run import ThreadKey
 from ..records import Claim, Entry, RunEnd
-from ..run_database import Append, Appended, Claimed, Lease, Log, Own, RunDatabase, Take, Wake
+from ..run_database import Append, Appended, Claimed, Lease, Log, LostThread, Own, RunDatabase, Take, Wake
 from . import steps
 from .changes import Changes
 from .connection import Connection
-from .tables import name_of
+from .tables import handed_over_channel, name_of
 
 
 class SqliteLeaseRenewer:
@@ -72,6 +72,20 @@ class SqliteRunDatabase(SqliteLeaseRenewer, RunDatabase):
         """See `RunDatabase.claim`."""
         given = (name_of(thread), token, claim, contact, revision, self.process, self.lease, thread.cipher, run_input)
         return await self._run(steps.claim, *given)
+
+    async def hand_over(self, own: Own) -> bool:
+        """See `RunDatabase.hand_over`."""
+        return await self._run(steps.hand_over, own)
+
+    async def lost_threads(self, namespace: str) -> list[LostThread]:
+        """See `RunDatabase.lost_threads`."""
+        return await self._run(steps.lost_threads, namespace, self.process, self.lease, writes=False)
+
+    async def subscribe_lost(self, namespace: str, take: Callable[[], None]) -> None:
+        """See `RunDatabase.subscribe_lost`."""
+        self._changes.add(handed_over_channel(namespace), lambda _: take())
+        with suppress(StoreUnavailableError):  # once the file can be read, all takers are called
+            await self._run(steps.nothing, writes=False)
 
     async def input_of(self, log: Log) -> bytes:
         """See `RunDatabase.input_of`."""
@@ -141,14 +155,14 @@ class SqliteRunDatabase(SqliteLeaseRenewer, RunDatabase):
 
     async def subscribe(self, thread: ThreadKey, take: Take) -> None:
         """See `RunDatabase.subscribe`."""
-        self._changes.add(thread, take)
+        self._changes.add(name_of(thread), take)
         with suppress(StoreUnavailableError):  # once the file can be read, all takers are called with None
             await self._run(steps.nothing, writes=False)
             take(None)
 
     async def unsubscribe(self, thread: ThreadKey, take: Take) -> None:
         """See `RunDatabase.unsubscribe`."""
-        self._changes.remove(thread, take)
+        self._changes.remove(name_of(thread), take)
 
     async def publish_mark(self, thread: ThreadKey, mark: str) -> None:
         """See `RunDatabase.publish_mark`."""

@@ -12,8 +12,8 @@ from langgraph.checkpoint.serde.base import CipherProtocol
 
 from ..records import SNAPSHOT, Claim, Entry, RunEnd
 from ..renewals import clock
-from ..run_database import Append, Appended, Claimed, Lease, Log, Own
-from .tables import name_of
+from ..run_database import CONTINUED_WITHIN, Append, Appended, Claimed, Lease, Log, LostThread, Own
+from .tables import handed_over_channel, name_of, thread_of
 
 _DAY: Final = 86_400.0
 """Seconds for which the outcome of a run is kept."""
@@ -72,30 +72,35 @@ def _delete_old(database: Database, now: float) -> None:
 
 
 def _state(database: Database, thread: str, process: str, lease: float) -> tuple[str, float]:
-    """Returns the state of a thread's lease, and for how many seconds it is valid or in doubt."""
+    """Returns the state of a thread's lease, and for how many seconds it is valid or in doubt, or for how many seconds
+    a lost run may be continued."""
     now, decided = clock(), 0.0
-    known = _one(database, "SELECT claim, until FROM threads WHERE thread = ?", thread)
+    query = "SELECT claim, until, status, input IS NOT NULL FROM threads WHERE thread = ?"
+    known = _one(database, query, thread)
     if known is not None and known[0] is not None:
         if now < (known[1] or 0):
             return "valid", known[1] - now
         since = _contact(database, process, now)
-        decided = max(known[1] or 0, now if since is None else since) + lease / 2
+        decided = max(known[1] or 0, now if since is None else since) + (0 if known[2] == "lost" else lease / 2)
     elif known is None:
         emptied = _one(database, "SELECT value FROM facts WHERE name = 'emptied'")
         decided = (now if emptied is None else emptied[0]) + lease / 2
     if now < decided:
         return "doubt", decided - now
-    return "free" if known is None or known[0] is None else "lost", 0.0
+    if known is None or known[0] is None:
+        return "free", 0.0
+    return "lost", max(decided + CONTINUED_WITHIN * lease - now, 0.0) if known[3] else 0.0
 
 
 def lease_of(database: Database, thread: str, process: str, lease: float, cipher: CipherProtocol | None) -> Lease:
     """See `RunDatabase.lease_of`."""
     state, seconds = _state(database, thread, process, lease)
-    known = _one(database, "SELECT fence, claim, status, last FROM threads WHERE thread = ?", thread)
-    fence, stored, status, last = (0, None, None, None) if known is None else known
+    known = _one(database, "SELECT fence, claim, status, last, is_cancelled FROM threads WHERE thread = ?", thread)
+    fence, stored, status, last, is_cancelled = (0, None, None, None, 0) if known is None else known
     run, ended = None if stored is None else Claim.from_json(stored), RunEnd.from_json(last, cipher) if last else None
     waiting = _one(database, "SELECT count(*) FROM tickets WHERE thread = ? AND until >= ?", thread, clock())[0]
-    return Lease(state, seconds, fence, run, status == "stopping", ended, waiting)  # type: ignore[arg-type]
+    is_stopping = status == "stopping" or (state == "lost" and is_cancelled == 1)
+    return Lease(state, seconds, fence, run, is_stopping, ended, waiting)  # type: ignore[arg-type]
 
 
 def claim(
@@ -114,16 +119,16 @@ def claim(
     now = clock()
     if _one(database, "SELECT 1 FROM closed WHERE thread = ? AND until > ?", thread, now):
         return "closed"
-    query = "SELECT fence, token, claim, ended, last FROM threads WHERE thread = ?"
-    known: Any = _one(database, query, thread) or (0, None, None, None, None)
-    fence, its_token, its_claim, ended, last = known
+    query = "SELECT fence, token, claim, ended, last, is_cancelled OR status = 'stopping' FROM threads WHERE thread = ?"
+    known: Any = _one(database, query, thread) or (0, None, None, None, None, 0)
+    fence, its_token, its_claim, ended, last, is_stopping = known
     before = None if last is None else RunEnd.from_json(last, cipher)
     if its_token == token:
         return Claimed(fence, before)
     if ended == token:
         return "closed"  # the claim was delayed until its run had ended: no caller waits for this answer
     state, seconds = _state(database, thread, process, lease)
-    if state == "valid":
+    if state == "valid" or (state == "lost" and seconds > 0 and claim.continues != fence):
         return Claim.from_json(its_claim)
     if state == "doubt":
         return seconds
@@ -132,12 +137,13 @@ def claim(
         return lease / 2
     if revision not in (None, fence):
         return "changed"
+    is_cancelled = bool(claim.continues and is_stopping)
     granted, stored = max(time.time_ns() // 1_000_000, fence + 1), claim.to_json()  # rises also in a new file
     database.execute("INSERT OR IGNORE INTO threads (thread, fence, kept) VALUES (?, 0, 0)", (thread,))
     database.execute(
         "UPDATE threads SET fence = ?, token = ?, claim = ?, input = ?, until = ?, kept = ?, status = NULL, "
-        "is_cancelled = 0 WHERE thread = ?",
-        (granted, token, stored, run_input or None, now + lease, now + _DAY, thread),
+        "is_cancelled = ? WHERE thread = ?",
+        (granted, token, stored, run_input or None, now + lease, now + _DAY, is_cancelled, thread),
     )
     notify(database, thread, "started", granted, stored)
     return Claimed(granted, before)
@@ -145,11 +151,11 @@ def claim(
 
 def _owned(database: Database, thread: str, own: Own) -> tuple[float | None, bool] | None:
     """Returns when the run's lease expires or has expired, and whether the run is to stop; None if another run has the
-    thread. The run takes its thread again if no higher fence is known."""
-    query = "SELECT fence, until, is_cancelled FROM threads WHERE thread = ?"
-    fence, until, is_cancelled = _one(database, query, thread) or (0, None, 0)
+    thread, or if the run was handed over. The run takes its thread again if no higher fence is known."""
+    query = "SELECT fence, until, is_cancelled, status FROM threads WHERE thread = ?"
+    fence, until, is_cancelled, status = _one(database, query, thread) or (0, None, 0, None)
     if fence == own.fence:
-        return until, bool(is_cancelled)
+        return None if status == "lost" else (until, bool(is_cancelled))
     if fence > own.fence:
         return None
     database.execute("INSERT OR IGNORE INTO threads (thread, fence, kept) VALUES (?, 0, 0)", (thread,))
@@ -200,6 +206,34 @@ def release(database: Database, own: Own, last: RunEnd | None) -> bool:
         (own.token, own.fence + 1, None if last is None else last.to_json(own.thread.cipher), clock() + _DAY, thread),
     )
     return True
+
+
+def hand_over(database: Database, own: Own) -> bool:
+    """See `RunDatabase.hand_over`."""
+    thread = name_of(own.thread)
+    given = (thread, own.fence)
+    if _one(database, "SELECT 1 FROM threads WHERE thread = ? AND fence = ? AND status = 'lost'", *given):
+        return True
+    if _one(database, "SELECT 1 FROM threads WHERE thread = ? AND ended = ?", thread, own.token):
+        return False
+    if _owned(database, thread, own) is None:
+        return False
+    database.execute("UPDATE threads SET status = 'lost', until = ? WHERE thread = ?", (clock(), thread))
+    notify(database, handed_over_channel(own.thread.namespace), "lost")
+    return True
+
+
+def lost_threads(database: Database, namespace: str, process: str, lease: float) -> list[LostThread]:
+    """See `RunDatabase.lost_threads`."""
+    query = "SELECT thread, fence, claim, status, is_cancelled FROM threads WHERE input IS NOT NULL AND until <= ?"
+    lost = []
+    for name, fence, stored, status, is_cancelled in database.execute(query, (clock(),)).fetchall():
+        thread, (state, seconds) = thread_of(name), _state(database, name, process, lease)
+        if thread.namespace == namespace and state == "lost":
+            is_stopping = status == "stopping" or is_cancelled == 1
+            known = Lease("lost", seconds, fence, Claim.from_json(stored), is_stopping, None, 0)
+            lost.append(LostThread(thread, known))
+    return lost
 
 
 def input_of(database: Database, log: Log) -> bytes:

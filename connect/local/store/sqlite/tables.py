@@ -2,7 +2,7 @@
 
 | table | contents | kept |
 |---|---|---|
-| `threads` | the highest fence; `ended` and `last` (the token of the last run that ended, and how, JSON); until a run has ended, its token, claim (JSON), lease (`until`), status, whether it is to stop, and the input with which it can be started again; after the thread was deleted, `forgotten` (the fence up to which nothing is kept) | a day after the last run |
+| `threads` | the highest fence; `ended` and `last` (the token of the last run that ended, and how, JSON); until a run has ended, its token, claim (JSON), lease (`until`), status (`lost` if it was handed over), whether it is to stop, and the input with which it can be started again; after the thread was deleted, `forgotten` (the fence up to which nothing is kept) | a day after the last run |
 | `logs`, `entries` | the logs of runs, and the number of the last entry of each | a minute after its end, or later |
 | `tickets`, `closed` | the inputs of a thread in their order, and the ticket that has closed it | a lease |
 | `readers` | processes with readers of a run | a lease |
@@ -21,6 +21,7 @@ import time
 from contextlib import suppress
 from functools import lru_cache
 from typing import Final
+from urllib.parse import unquote
 
 from ..active_run import ThreadKey
 from ..records import quoted
@@ -35,6 +36,7 @@ CREATE TABLE threads (
   kept REAL NOT NULL
 );
 CREATE INDEX kept_threads ON threads (kept);
+CREATE INDEX continuable_threads ON threads (until) WHERE input IS NOT NULL;
 CREATE TABLE logs (
   log INTEGER PRIMARY KEY AUTOINCREMENT, thread TEXT NOT NULL, fence INTEGER NOT NULL, newest INTEGER NOT NULL,
   kept REAL NOT NULL, UNIQUE (thread, fence)
@@ -69,6 +71,17 @@ _PAUSE: Final = 0.01
 def name_of(thread: ThreadKey) -> str:
     """Returns the name of a thread in the tables."""
     return f"{quoted(thread.namespace)}:{quoted(thread.thread_id)}"
+
+
+def thread_of(name: str) -> ThreadKey:
+    """Returns the thread that has this name in the tables."""
+    namespace, _, thread_id = name.partition(":")
+    return ThreadKey(unquote(namespace, errors="surrogatepass"), unquote(thread_id, errors="surrogatepass"))
+
+
+def handed_over_channel(namespace: str) -> str:
+    """Returns the channel of `news` for runs of a namespace that are handed over. No thread has this name."""
+    return f"handed over:{quoted(namespace)}:"
 
 
 def opened(path: str, timeout: float) -> sqlite3.Connection:

@@ -15,6 +15,8 @@ from langgraph_agui.connect.local.store.memory_database import MemoryData, Memor
 from langgraph_agui.connect.local.store.records import MORE, SNAPSHOT, Claim, Entry, RunEnd
 from langgraph_agui.connect.local.store.redis.commands import Commands
 from langgraph_agui.connect.local.store.redis.database import RedisRunDatabase
+from langgraph_agui.connect.local.store.redis.keys import Keys, contact_key
+from langgraph_agui.connect.local.store.renewals import clock
 from langgraph_agui.connect.local.store.run_database import Append, Appended, Claimed, Log, News, Own, RunDatabase
 from langgraph_agui.connect.local.store.sqlite.database import SqliteRunDatabase
 from langgraph_agui.translator import Cancelled, Failed, Finished
@@ -34,9 +36,18 @@ class Process:
         self._background = background
         self._contact: bytes | None = None
 
-    async def claims(self, run_id: str = "r", thread: ThreadKey = THREAD, **more: Any) -> Own:
+    async def claims(
+        self,
+        run_id: str = "r",
+        thread: ThreadKey = THREAD,
+        *,
+        continues: int = 0,
+        has_input: bool = False,
+        **more: Any,
+    ) -> Own:
         """A claim that is granted."""
-        claim, token = Claim(run_id, "chat", self.database.process, {}), uuid4().hex
+        process, token = self.database.process, uuid4().hex
+        claim = Claim(run_id, "chat", process, {}, continues=continues, has_input=has_input)
         claimed = await self.asks(thread, token, claim, **more)
         assert isinstance(claimed, Claimed)
         return Own(thread, claimed.fence, token, claim)
@@ -187,6 +198,134 @@ async def test_what_starts_a_run_again_is_kept_until_it_has_ended(one: Process, 
     deleted = await other.claims("deleted", run_input=b"input")
     await one.database.forget(THREAD)
     assert await one.database.input_of(Log(THREAD, deleted.fence)) == b""
+
+
+async def test_a_run_that_was_handed_over_is_lost_at_once_and_its_owner_has_it_no_more(
+    one: Process, other: Process
+) -> None:
+    run = await one.claims(run_input=b"input", has_input=True)
+    await one.appends(run, 1, SNAPSHOT)
+    assert [await one.database.hand_over(run), await one.database.hand_over(run)] == [True, True]
+    for process in (one, other):
+        lease = await process.database.lease_of(THREAD)
+        assert (lease.state, lease.fence, lease.claim, lease.is_continuable) == ("lost", run.fence, run.claim, True)
+        assert await process.database.input_of(Log(THREAD, run.fence)) == b"input"
+    assert await one.database.renew([run]) == [False]
+    assert (await one.appends(run, 2)).answer == "taken"
+    assert not await one.database.release(run, end(run))
+    assert [each.kind for each in await other.database.entries(Log(THREAD, run.fence), 0)] == [SNAPSHOT]
+    next_one = await other.claims(continues=run.fence, run_input=b"input", has_input=True)
+    assert not await one.database.hand_over(run)
+    await other.database.release(next_one, end(next_one))
+    assert not await other.database.hand_over(next_one)
+
+
+async def test_a_lost_run_is_continued_by_one_claim_and_nobody_else_gets_its_thread(
+    one: Process, other: Process
+) -> None:
+    run = await one.claims(run_input=b"input", has_input=True)
+    await one.database.hand_over(run)
+    for more in ({}, {"revision": run.fence}, {"continues": run.fence - 1}):
+        wanted = Claim("other", "chat", "other", {}, continues=more.pop("continues", 0))
+        assert await other.asks(THREAD, uuid4().hex, wanted, **more) == run.claim
+    continued = await other.claims(continues=run.fence, revision=run.fence, run_input=b"again", has_input=True)
+    assert continued.fence > run.fence
+    late = Claim("r", "chat", "one", {}, continues=run.fence)
+    assert await one.asks(THREAD, "late", late, revision=run.fence) == continued.claim
+    lease = await one.database.lease_of(THREAD)
+    assert (lease.state, lease.claim, lease.is_continuable) == ("valid", continued.claim, False)
+    assert await one.database.input_of(Log(THREAD, continued.fence)) == b"again"
+
+
+async def test_lost_runs_that_have_an_input_are_listed_until_they_are_continued(one: Process, other: Process) -> None:
+    async def listed() -> list[tuple[ThreadKey, int, bool]]:
+        lost = await other.database.lost_threads("n")
+        return [(each.thread, each.lease.fence, each.lease.is_stopping) for each in lost]
+
+    odd = ThreadKey("n", "a:b {c} \ud800")
+    runs = [await one.claims(thread=thread, run_input=b"input", has_input=True) for thread in (THREAD, OTHER, odd)]
+    apart = await one.claims(thread=ThreadKey("m", "t"), run_input=b"input", has_input=True)
+    assert await listed() == []
+    await other.database.request_cancel(OTHER, runs[1].fence, "one")
+    for run in (*runs, apart):
+        await one.database.hand_over(run)
+    assert sorted(await listed(), key=lambda each: each[1]) == [
+        (run.thread, run.fence, is_stopping) for run, is_stopping in zip(runs, (False, True, False), strict=True)
+    ]
+    continued = await other.claims(continues=runs[0].fence, run_input=b"input", has_input=True)
+    await other.database.forget(odd)
+    assert [thread for thread, _, _ in await listed()] == [OTHER]
+    await other.database.release(continued, end(continued))
+    for each in (OTHER, apart.thread, odd):
+        await other.database.forget(each)
+    assert await listed() == []
+
+
+@pytest.mark.parametrize("wanted", ["by a request", "by its owner"])
+async def test_the_continuation_of_a_run_that_was_to_stop_is_asked_to_stop(
+    one: Process, other: Process, wanted: str
+) -> None:
+    run = await one.claims(run_input=b"input", has_input=True)
+    await one.appends(run, 1, SNAPSHOT, status="stopping" if wanted == "by its owner" else "running")
+    if wanted == "by its owner":
+        await other.database.keep_contact(is_first=True)
+        await _expires(other, 1)
+    else:
+        await one.database.hand_over(run)
+        await other.database.request_cancel(THREAD, run.fence, "one")
+    continued = await other.claims(continues=run.fence)
+    assert (await other.appends(continued, 1, SNAPSHOT)).is_cancelled
+    await other.database.release(continued, None)
+    next_one = await other.claims("next")
+    assert not (await other.appends(next_one, 1, SNAPSHOT)).is_cancelled
+
+
+async def _expires(process: Process, leases: float) -> None:
+    """The lease of the thread expired so many leases ago, and the process has been in contact for longer."""
+    database = process.database
+    await database.keep_contact(is_first=False)
+    if isinstance(database, MemoryRunDatabase):
+        database._data.thread(THREAD).is_lost = True
+    elif isinstance(database, SqliteRunDatabase):
+        await database._run(_expire_in_file, database.process, clock() - leases * database.lease)
+    else:
+        assert isinstance(database, RedisRunDatabase)
+        seconds, micros = await database._client.time()
+        until = round(seconds * 1_000 + micros / 1_000 - leases * database.lease * 1_000)
+        await database._client.hset(Keys(THREAD).thread, "until", until)
+        await database._client.set(contact_key(database.process), 0)
+
+
+def _expire_in_file(database: Any, process: str, until: float) -> None:
+    database.execute("UPDATE threads SET until = ?", (until,))
+    database.execute("UPDATE contacts SET since = ? WHERE process = ?", (until, process))
+
+
+async def test_a_thread_waits_for_the_continuation_of_its_run_for_some_leases(one: Process, other: Process) -> None:
+    run = await one.claims(run_input=b"input", has_input=True)
+    if isinstance(one.database, MemoryRunDatabase):
+        return  # no lease expires there
+    await other.database.keep_contact(is_first=True)
+    for leases, is_continuable in ((0.4, None), (0.6, True), (3.4, True), (3.6, False)):
+        await _expires(other, leases)
+        lease = await other.database.lease_of(THREAD)
+        assert (lease.state == "doubt", lease.is_continuable) == (is_continuable is None, bool(is_continuable))
+        assert len(await other.database.lost_threads("n")) == (is_continuable is not None)
+    claim, contact = Claim("next", "chat", "other", {}), await other.database.keep_contact(is_first=False)
+    assert isinstance(await other.database.claim(THREAD, "token", claim, contact, run.fence), Claimed)
+
+
+async def test_who_continues_runs_is_told_of_one_that_was_handed_over(one: Process, other: Process) -> None:
+    heard, apart = list[None](), list[None]()
+    await other.database.subscribe_lost("n", lambda: heard.append(None))
+    await other.database.subscribe_lost("m", lambda: apart.append(None))
+    await turns(20)
+    run = await one.claims(run_input=b"input", has_input=True)
+    await one.database.release(await one.claims("u", OTHER), None)
+    before = len(heard), len(apart)
+    await one.database.hand_over(run)
+    await until(lambda: len(heard) > before[0])
+    assert len(apart) == before[1]
 
 
 async def test_a_run_of_a_deleted_thread_does_not_have_it_any_more(one: Process, other: Process) -> None:
