@@ -3,15 +3,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from inspect import isawaitable
 from typing import Any, Final, Literal, get_args
 
 from ag_ui.core import RunAgentInput
-
-from ..former_names import former_names
 
 OnDisconnect = Literal["continue", "cancel"]
 """What happens to a run when its last reader disconnects."""
@@ -59,7 +56,6 @@ _CHOICES: Final = (
 )
 
 
-@former_names(on_cancelled="answer_cancelled")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intake:
     """What is accepted from clients, and how their runs are started. Raises `ValueError` for an unknown choice.
@@ -126,12 +122,6 @@ class Intake:
     on_cancel: OnCancel = "discard"
     dispatched_events: bool = False
     mark_structured_output: bool = True
-
-    @property
-    def on_cancelled(self) -> Callable[[Any], Any] | None:
-        """The former name of `answer_cancelled`; raises a `DeprecationWarning`."""
-        warnings.warn("Intake: on_cancelled is called answer_cancelled now", DeprecationWarning, stacklevel=2)
-        return self.answer_cancelled
 
     def __post_init__(self) -> None:
         for name, choices in _CHOICES:

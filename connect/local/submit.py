@@ -61,8 +61,7 @@ from .client_state import written_in_place
 from .factory import MadeGraph
 from .run.configs import graph_config
 from .run.run import Run
-from .run.run_setup import RunSetup
-from .run.runs import Runs, agent_of
+from .run.runs import Runs, RunSetup, agent_of
 from .source import GraphSource
 from .store.active_run import ActiveRun, ThreadNow
 from .thread import LocalThread
@@ -276,16 +275,13 @@ class LocalPort:
             run_id=f"{run_id[:LONGEST]}-2" if run.is_turn and run_id == at_run else run_id,
             options=run.options,
             agent=source.agent,
-            on_disconnect=request.intake.on_disconnect,
             context=run.input.context,
             timeout=source.timeout,
+            intake=request.intake,
             view=await self._seed(run),
             parent_run_id=request.run_input.parent_run_id,
             waiting=self._read.outcome.waiting if self._read.outcome is not None and run.continues else (),
             stamp=source.stamp,
-            dispatched_events=request.intake.dispatched_events,
-            mark_structured_output=request.intake.mark_structured_output,
-            on_cancel=request.intake.on_cancel,
             revision=self._revision,
             newest=await self._newest_id() if state.is_unfinished else state.checkpoint_id or "",
             made=self._made,

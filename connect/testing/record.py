@@ -12,9 +12,9 @@ from ag_ui.core import RunAgentInput
 
 from ...translator import ClientView, Options
 from ..api import connect_sse, run_sse
+from ..inputs import Intake
 from ..local.checkpointers import Graph
-from ..local.run.run_setup import RunSetup
-from ..local.run.runs import runs_of
+from ..local.run.runs import RunSetup, runs_of
 
 
 async def record(
@@ -53,7 +53,7 @@ async def record(
             input=values,
             config=config,
             options=options,
-            on_disconnect="cancel",
+            intake=Intake(on_disconnect="cancel"),
             context=context,
             view=view,
         )

@@ -28,7 +28,7 @@ from ..events.readers import Reader
 from ..events.relay import Relayed, relaying
 from ..inputs.thread_state import ThreadState
 from ..local.backend import Local
-from ..local.run.run_setup import RunSetup
+from ..local.run.runs import RunSetup
 from ..local.thread import LocalThread
 from ..run_outcome import PastErrors
 from ..thread_info import ThreadStatus

@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent / "connect"
 LAYERS = (
-    ("former_names", "recent", "errors"),
+    ("recent", "errors"),
     ("thread_info",),
     ("access", "asking_tools", "events", "run_outcome", "default_options"),
     ("inputs", "tracing"),

@@ -12,10 +12,11 @@ import logging
 import weakref
 from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from types import TracebackType
-from typing import Any, Final, NamedTuple, Unpack, cast, get_args
+from typing import Any, Final, NamedTuple, cast
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.pregel import Pregel
@@ -26,14 +27,14 @@ from ...access import USER, Access, identity_of, owner_of
 from ...default_options import options_for
 from ...errors import RunConflictError, RunsClosedError, log_context
 from ...events.readers import for_version
-from ...former_names import former_names
-from ...inputs.intake import OnDisconnect
+from ...inputs.intake import Intake, OnDisconnect
 from ...inputs.planning import NoEdits
 from ...recent import Recent
-from ...run_outcome import UNFINISHED, RunOutcome
+from ...run_outcome import UNFINISHED, RunOutcome, Subgraph
 from ..checkpointers import Graph, answered, check_saver, has_checkpointer, reading
 from ..checkpoints.clock import newest_id, wait_for_clock
 from ..checkpoints.owners import Owners
+from ..factory import MadeGraph
 from ..index.indexing import Indexing
 from ..index.reading import IndexedAgent
 from ..store.active_run import CANCEL_WAIT, ThreadKey
@@ -47,7 +48,6 @@ from .partial_messages import save_partial_messages
 from .queued_inputs import QueuedInputs
 from .run import Run
 from .run_end import AfterRun, EndHook
-from .run_setup import FormerOfFunction, FormerOfMethod, RunSetup, warn_of_former
 from .structured_output import with_marker
 
 RUN_MODES: Final = cast("list[StreamMode]", [*STREAM_MODES, "tasks", "tools"])
@@ -60,7 +60,41 @@ _MOST_UNFINISHED: Final = 1_000
 _log = logging.getLogger(__name__)
 
 
-@former_names(on_run_end="after_run")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSetup:
+    """A run that is to begin.
+
+    `graph`, `input`, `config`, `run_id`, `options`, `agent`, `context`, `timeout`: see `start`.
+    `intake`: How it is run: `on_disconnect`, `on_cancel`, `dispatched_events` and `mark_structured_output`.
+    `view`: The view of the client that starts the run, if it is known.
+    `parent_run_id`: As in `RUN_STARTED`.
+    `waiting`: The subgraphs in which it continues.
+    `stamp`: The metadata of a thread that it creates; None takes those of the agent.
+    `revision`: See `RunStore.claim`.
+    `newest`: The id of the newest checkpoint of the thread and its subgraphs at this revision, empty if there is none;
+        None reads it when the run begins.
+    `made`: The graph that was made for this run alone, and is left when the run has stopped. `graph` then stands for
+        all graphs of the agent.
+    """
+
+    graph: Graph
+    input: Any
+    config: Mapping[str, Any] | None = None
+    run_id: str | None = None
+    options: Options | None = None
+    agent: str | None = None
+    context: Any = None
+    timeout: float | None = None
+    intake: Intake = field(default_factory=Intake)
+    view: ClientView | None = None
+    parent_run_id: str | None = None
+    waiting: Iterable[Subgraph] = ()
+    stamp: Mapping[str, Any] | None = None
+    revision: int | None = None
+    newest: str | None = None
+    made: MadeGraph | None = None
+
+
 class Runs:
     """The runs of this process in one event loop, and its queued inputs.
 
@@ -119,10 +153,8 @@ class Runs:
         on_disconnect: OnDisconnect = "continue",
         context: Any = None,
         timeout: float | None = None,  # noqa: ASYNC109 - the run's, not this call's
-        **former: Unpack[FormerOfMethod],
     ) -> Run:
-        """Starts a run that these `Runs` own, and that does not depend on its readers; see `start`. `former`: arguments
-        of earlier versions, which cause a `DeprecationWarning`."""
+        """Starts a run that these `Runs` own, and that does not depend on its readers; see `start`."""
         setup = RunSetup(
             graph=graph,
             input=input,
@@ -130,17 +162,15 @@ class Runs:
             run_id=run_id,
             options=options,
             agent=agent,
-            on_disconnect=on_disconnect,
             context=context,
             timeout=timeout,
-            **former,
+            intake=Intake(on_disconnect=on_disconnect),
         )
-        warn_of_former(former.keys())
         return await self.begin(setup)
 
     async def begin(self, setup: RunSetup) -> Run:
         """Claims the thread of a run, and begins the run. Raises what `start` raises."""
-        graph, made = setup.graph, setup.made
+        graph, made, intake = setup.graph, setup.made, setup.intake
         if not isinstance(graph, Pregel):
             raise TypeError(f"start: expected a compiled graph, got {type(graph).__name__}")
         check_saver(graph)
@@ -148,8 +178,6 @@ class Runs:
             raise RunsClosedError
         agent = self.name_of(graph) if setup.agent is None else setup.agent
         own = graph if made is None else made.graph
-        if setup.on_disconnect not in get_args(OnDisconnect):
-            raise ValueError(f"on_disconnect: expected 'continue' or 'cancel', got {setup.on_disconnect!r}")
         check_timeout(setup.timeout)
         config = run_config(own, setup.config, setup.run_id)
         thread_id, run_id = config["configurable"]["thread_id"], config["configurable"]["run_id"]
@@ -162,7 +190,7 @@ class Runs:
             agent_of(graph, agent),
             user=identity_of(config["configurable"].get(USER)),
             has_checkpointer=has_checkpointer(graph),
-            needs_readers=setup.on_disconnect == "cancel",
+            needs_readers=intake.on_disconnect == "cancel",
             waiting=setup.waiting,
         )
         known = self.owners.known(thread) or {}
@@ -173,12 +201,12 @@ class Runs:
             config["metadata"] = {**(config.get("metadata") or {}), **self.owners.note(thread, run.metadata)}
 
         def stream(emit: Callable[[Any], bool]) -> AsyncIterator[Any]:
-            within = with_marker(config) if setup.mark_structured_output else config
-            within = with_handler(within, emit, run.label) if setup.dispatched_events else within
+            within = with_marker(config) if intake.mark_structured_output else config
+            within = with_handler(within, emit, run.label) if intake.dispatched_events else within
             return own.astream(setup.input, within, context=setup.context, stream_mode=RUN_MODES, subgraphs=True)
 
         save = None
-        if setup.on_cancel == "save":
+        if intake.on_cancel == "save":
             save = partial(save_partial_messages, own, config, options.messages_key, run.label)
         if made is not None:
             made.is_taken = True
@@ -409,7 +437,6 @@ async def start(
     on_disconnect: OnDisconnect = "continue",
     context: Any = None,
     timeout: float | None = None,  # noqa: ASYNC109 - the run's, not this call's
-    **former: Unpack[FormerOfFunction],
 ) -> Run:
     """Starts a run of a compiled graph in this process and event loop; `connect` finds it, for any number of readers.
 
@@ -425,7 +452,6 @@ async def start(
       graph object identifies the agent.
     - `on_disconnect`: whether the run continues when its last reader leaves.
     - `timeout`: seconds after which the run is stopped and fails with the code `timeout`; None sets no limit.
-    - `former`: an argument of earlier versions (`view`), which causes a `DeprecationWarning`.
 
     Raises `RunConflictError` if the thread has an active run, `ClockSkewError` if it has a checkpoint from the future,
     `RunsClosedError` if the runs are closed, `UnreadableError` if the checkpointer raises when it reads the newest
@@ -434,20 +460,17 @@ async def start(
     anything but a compiled graph and for a synchronous checkpointer, and `RuntimeError` outside an event loop. An
     exception of the graph ends the run, and is never raised here.
     """
-    setup = RunSetup(
-        graph=graph,
-        input=input,
-        config=config,
+    return await (runs_of(graph, agent) if runs is None else runs).start(
+        graph,
+        input,
+        config,
         run_id=run_id,
         options=options,
         agent=agent,
         on_disconnect=on_disconnect,
         context=context,
         timeout=timeout,
-        **former,
     )
-    warn_of_former(former.keys())
-    return await (runs_of(graph, agent) if runs is None else runs).begin(setup)
 
 
 def check_timeout(timeout: float | None, name: str = "timeout") -> None:

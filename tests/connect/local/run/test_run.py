@@ -9,10 +9,9 @@ from uuid import UUID
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph_agui.connect import Local
+from langgraph_agui.connect import Intake, Local
 from langgraph_agui.connect.local.run.run import Run
-from langgraph_agui.connect.local.run.run_setup import RunSetup
-from langgraph_agui.connect.local.run.runs import Runs
+from langgraph_agui.connect.local.run.runs import Runs, RunSetup
 from langgraph_agui.connect.local.store.active_run import ThreadKey
 from langgraph_agui.connect.testing import Pause
 from langgraph_agui.translator import Cancelled, ClientView, Failed, Options, Translator
@@ -240,7 +239,9 @@ async def test_a_config_from_which_no_stream_can_be_made_is_the_runs_end() -> No
     graph, config = quick(InMemorySaver()), {**on("t"), "callbacks": ()}
     async with Runs() as runs:
         for _ in range(2):
-            run = await runs.begin(RunSetup(graph=graph, input=HELLO, config=config, dispatched_events=True))
+            run = await runs.begin(
+                RunSetup(graph=graph, input=HELLO, config=config, intake=Intake(dispatched_events=True))
+            )
             assert await run.wait() == "failed"
         assert runs.active == ()
 
@@ -350,7 +351,7 @@ async def test_what_is_no_compiled_graph_is_refused() -> None:
 
 async def test_an_unknown_choice_of_what_a_disconnect_does_is_refused() -> None:
     async with Runs() as runs:
-        with pytest.raises(ValueError, match="'continue' or 'cancel'"):
+        with pytest.raises(ValueError, match="on_disconnect: expected one of"):
             await runs.start(quick(), HELLO, on_disconnect="stop")  # type: ignore[arg-type]
 
 
