@@ -1,6 +1,6 @@
-"""Which tool call the interrupts of a thread were raised in, as the tasks of its state show it. Pure.
+"""Finds the tool calls in which the interrupts of a thread were raised, by the tasks of its state. Pure.
 
-A state does not have the inputs of its tasks, but it has their paths. Rules:
+A state does not contain the inputs of its tasks, but it contains their paths. Rules:
 
 1. The path of a task that the i-th `Send` of a superstep started begins with `"__pregel_push", i`
    (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_algo.py). LangChain's
@@ -11,8 +11,9 @@ A state does not have the inputs of its tasks, but it has their paths. Rules:
 2. A node called `tools` that was not sent a call runs all calls of the message in one task. If only one of them has no
    result, the task runs that call. If several have none, nothing shows which of them asks.
 3. If a subgraph has the interrupt too, the innermost task that runs a call counts.
-4. What the run itself has told of its interrupts goes before these rules. Its stream has shown the inputs of the tasks.
-   A graph that sends the calls in another order is not noticed as long as none of its tasks has finished.
+4. If the run has named the calls of its interrupts, these take precedence over the other rules, since its stream has
+   shown the inputs of the tasks. Without them, a graph that sends the calls in another order is noticed only when one
+   of its tasks has finished.
 """
 
 from __future__ import annotations
@@ -28,14 +29,13 @@ _PUSH: Final = "__pregel_push"
 _TOOLS: Final = "tools"
 _NONE: Final[Mapping[str, None]] = {}
 State = Mapping[str, Any]
-"""A state of a graph, as a platform gives it: its `values`, and its `tasks` with their `id`, `name`, `path`,
+"""A state of a graph, as a platform returns it: its `values`, and its `tasks` with their `id`, `name`, `path`,
 `interrupts`, `result` and `state`."""
 
 
 def with_calls(interrupts: Iterable[Any], state: State, told: Mapping[str, str | None] = _NONE) -> list[Any]:
-    """The interrupts. Those that a tool raised are returned as JSON, with the id of the tool call as `tool_call_id`.
-
-    `told`: by the id of an interrupt, the tool call that the run named (rule 4).
+    """Returns the interrupts. Those that were raised in a tool become JSON, with the id of the tool call as
+    `tool_call_id`. `told`: by the id of an interrupt, the tool call that the run has named (rule 4).
     """
     asked = list(interrupts)
     calls = {**_calls_of(state), **told} if asked else {}
@@ -52,24 +52,24 @@ def _with_call(interrupt: Any, call_id: str | None) -> Any:
 
 
 def _calls_of(state: State) -> dict[str, str | None]:
-    """By the id of an interrupt: the tool call in whose tool it was raised; None if the call is not certain."""
-    called = _called(state)
+    """Returns, by the id of an interrupt, the tool call in which it was raised; None if the call is not certain."""
+    of_tasks = _calls_of_tasks(state)
     calls: dict[str, str | None] = {}
     for task in state.get("tasks") or ():
         inner = task.get("state")
         within = _calls_of(inner) if isinstance(inner, Mapping) else {}
         for interrupt in task.get("interrupts") or ():
             key = _id_of(interrupt)
-            call_id = within.get(key) or called.get(task.get("id"))
+            call_id = within.get(key) or of_tasks.get(task.get("id"))
             calls[key] = call_id if calls.get(key, call_id) == call_id else None
     return calls
 
 
-def _called(state: State) -> dict[Any, str]:
-    """By the id of a task: the tool call that it runs (rules 1 and 2)."""
+def _calls_of_tasks(state: State) -> dict[Any, str]:
+    """Returns, by the id of a task, the tool call that it runs (rules 1 and 2)."""
     tasks, values = state.get("tasks") or (), state.get("values")
     sent = sorted((task for task in tasks if _is_sent(task)), key=lambda task: int(task["path"][1]))
-    answers = {task["id"]: set(_answered(task.get("result"))) for task in sent}
+    answers = {task["id"]: set(_answered_calls(task.get("result"))) for task in sent}
     calls = _waiting(values, set().union(*answers.values()))
     if {task.get("name") for task in sent} == {_TOOLS} and len(sent) == len(calls):
         called = {task["id"]: call_id for task, call_id in zip(sent, calls, strict=True)}
@@ -84,11 +84,12 @@ def _is_sent(task: State) -> bool:
 
 
 def _waiting(values: Any, answered: set[str]) -> Sequence[str]:
-    """The tool calls of the last message that have no result, or got it in this superstep (`answered`)."""
+    """Returns the tool calls of the last message that have no result, or received it in this superstep
+    (`answered`)."""
     lists = values.values() if isinstance(values, Mapping) else ()
-    found = [_calls_in(messages, answered) for messages in lists if isinstance(messages, list | tuple)]
-    found = [calls for calls in found if calls]
-    return found[0] if len(found) == 1 else ()
+    calls = [_calls_in(messages, answered) for messages in lists if isinstance(messages, list | tuple)]
+    waiting = [ids for ids in calls if ids]
+    return waiting[0] if len(waiting) == 1 else ()
 
 
 def _calls_in(messages: Sequence[Any], answered: set[str]) -> list[str]:
@@ -96,9 +97,9 @@ def _calls_in(messages: Sequence[Any], answered: set[str]) -> list[str]:
     return [call_id for call_id, _ in unanswered_calls(before)]
 
 
-def _answered(result: Any) -> Iterator[str]:
-    """The tool calls that the messages in a task's result answer. LangGraph puts the values that a task wrote to the
-    same channel into `{"$writes": [...]}`."""
+def _answered_calls(result: Any) -> Iterator[str]:
+    """Yields the tool calls that the messages in a task's result answer. LangGraph puts the values that a task wrote to
+    the same channel into `{"$writes": [...]}`."""
     for value in result.values() if isinstance(result, Mapping) else ():
         writes = value.get("$writes") if isinstance(value, Mapping) else None
         for written in writes if isinstance(writes, list) else [value]:
@@ -108,7 +109,7 @@ def _answered(result: Any) -> Iterator[str]:
 
 
 def _answered_by(message: Any) -> str | None:
-    """The tool call that a message, or its JSON, answers; None if it is not the result of a tool."""
+    """Returns the tool call that a message, or its JSON, answers; None if it is not the result of a tool."""
     if isinstance(message, ToolMessage):
         return message.tool_call_id
     call_id = message.get("tool_call_id") if isinstance(message, Mapping) else None

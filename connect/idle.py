@@ -155,9 +155,9 @@ def with_thread(view: ClientView, thread_id: str, outcome: RunOutcome, options: 
 def _past_run(
     thread_id: str, outcome: RunOutcome, options: Options, held: ClientView | None = None
 ) -> tuple[ClientView, list[Event]]:
-    """The view after a run that has ended, and the events of its end. `held`: what the reader has; None if that is not
-    known. A thread without messages does not say what the conversation is: a client keeps what its users said, and
-    loses what models said and nobody saved (`Options.unsaved`)."""
+    """Returns the view after a run that has ended, and the events of its end. `held`: the reader's view; None if it is
+    not known. A thread without messages does not contain the conversation. In that case, a client keeps the messages of
+    its users, and loses those of models, which nobody saved (`Options.unsaved`)."""
     view = ClientView(version=options.protocol_version)
     is_over = bool(outcome.values) and outcome.status != "waiting"
     if is_over and held is not None and held.knows_messages and not _has_messages(outcome.values, options):
@@ -185,10 +185,11 @@ def _with_custom_error(events: list[Event], thread_id: str, run_id: str) -> list
 
 
 def waiting_events(request: RunRequest, wait: Wait, state: ThreadState, outcome: RunOutcome | None) -> list[Event]:
-    """A run that names the pending interrupts, and changes nothing that the client has. `state`: of the thread.
-    `outcome`: how its last run ended.
+    """Returns the events of a run that names the pending interrupts, and changes nothing that the client has. `state`:
+    the state of the thread. `outcome`: how its last run ended.
 
-    If the request is the rest of an input whose answers were not the last, the messages that wait go to the end again.
+    If the request is the rest of an input, and the thread asks again after the answers in that input, the waiting
+    messages move to the end again.
     """
     run_input, view = request.run_input, request.reader().view
     messages = view.messages
@@ -206,8 +207,8 @@ def waiting_events(request: RunRequest, wait: Wait, state: ThreadState, outcome:
 
 
 def _at_the_end(messages: list[dict[str, Any]], ids: Collection[str]) -> list[Event]:
-    """The messages of these ids behind all others, where they are not. A client leaves the messages that it has where
-    they are: those that are to go to the end are removed first."""
+    """Returns the events that move these messages behind all others, unless they are there already. A client leaves the
+    messages that it has in their places, so the messages are removed first."""
     last = [message for message in messages if message["id"] in ids]
     if messages[len(messages) - len(last) :] == last:
         return []
@@ -216,7 +217,7 @@ def _at_the_end(messages: list[dict[str, Any]], ids: Collection[str]) -> list[Ev
 
 
 def log_late(nothing: Nothing, label: str) -> None:
-    """Logs that tool results came too late; `label`: as `errors.log_context` names it."""
+    """Logs that tool results came too late. `label`: see `errors.log_context`."""
     if nothing.late:
         _log.warning(
             "%d tool results came too late: no call waits for them. Nothing was run (%s).", len(nothing.late), label
@@ -224,8 +225,8 @@ def log_late(nothing: Nothing, label: str) -> None:
 
 
 def unchanged_events(request: RunRequest, outcome: RunOutcome | None) -> list[Event]:
-    """A run that changes nothing: what the client is missing of the thread, and how its last run ended. `outcome`:
-    that end; None for a thread without a run."""
+    """Returns the events of a run that changes nothing. They bring the client up to date with the thread, and say how
+    its last run ended. `outcome`: that end; None for a thread without a run."""
     run_id, thread_id = request.run_input.run_id, request.run_input.thread_id
     outcome = RunOutcome(run_id, {}, Finished()) if outcome is None else replace(outcome, run_id=run_id)
     return idle_events(request.reader(), thread_id, outcome, request.options, request.past_errors)

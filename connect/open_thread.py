@@ -26,7 +26,7 @@ from .inputs.thread_state import ThreadState
 from .local.store.active_run import CANCEL_WAIT
 from .platform.watch import POLL
 from .run_outcome import CancelResult, PastErrors
-from .thread_info import ThreadInfo, known
+from .thread_info import ThreadInfo, existing_thread
 from .tracing import Span, begun, traced
 
 
@@ -101,7 +101,7 @@ class OpenThread:
 
     async def info(self) -> ThreadInfo:
         """Returns the thread as a list shows it. Raises `ThreadNotFoundError`."""
-        return await known(self.backend.threads, self.id)
+        return await existing_thread(self.backend.threads, self.id)
 
     async def change(self, metadata: Mapping[str, Any]) -> ThreadInfo:
         """See `Threads.update`."""

@@ -1,4 +1,4 @@
-"""The threads of a backend, for lists and inspectors: `Threads`, and the values that it gives. No I/O."""
+"""The threads of a backend, for lists and inspectors: `Threads`, and the values that it returns. No I/O."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from langchain_core.messages import HumanMessage, convert_to_messages
 from .errors import ThreadNotFoundError
 
 ThreadStatus = Literal["idle", "running", "waiting", "failed", "unreadable"]
-"""`running`: a run is active or queued. `unreadable`: the state of the thread can't be read, and nothing runs on it; it
-can be deleted. The others say how the last run ended: `waiting` at an interrupt or a breakpoint, `failed`, or `idle`,
-which it also is after a cancelled run."""
+"""`running`: a run is active or queued. `unreadable`: the state of the thread can't be read, and nothing runs on it. It
+can still be deleted. The others say how the last run ended: `waiting` at an interrupt or a breakpoint, `failed`, or
+`idle`. A thread is also `idle` after a cancelled run."""
 
 TITLE: Final = "agui_title"
 """The metadata key of a thread's title."""
 ARCHIVED: Final = "agui_archived"
-"""The metadata key of a thread that is archived: true."""
+"""The metadata key whose value is true for an archived thread."""
 LIMIT: Final = 20
-"""Threads, or checkpoints, of one answer when no limit is given."""
+"""The number of threads, or checkpoints, in one answer, if no limit is passed."""
 _OPENING: Final = 60
-"""Characters of a thread's opening."""
+"""Characters of a thread's opening, at most."""
 MOST: Final = 100
-"""Threads, or checkpoints, of one answer at most."""
+"""The number of threads, or checkpoints, in one answer, at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadInfo:
-    """What a list shows of a thread.
+    """A thread as a list shows it.
 
     - `thread_id`: its id.
-    - `updated_at`: when its newest checkpoint was made; of a platform, when the server changed it last.
-    - `created_at`: when its first checkpoint was made, or the server created it; None where that is not known.
+    - `updated_at`: when its newest checkpoint was made. On a platform: when the server last changed it.
+    - `created_at`: when its first checkpoint was made, or when the server created it. None if that is not known.
     - `status`: see `ThreadStatus`.
-    - `metadata`: JSON values by name: what its runs were started with, and what `Threads.update` has written.
-    - `agent`: the agent or the graph that it belongs to, None where nothing names one.
-    - `opening`: the first words that its user wrote, None where that is not known.
+    - `metadata`: JSON values by name. They come from the starts of its runs, and from `Threads.update`.
+    - `agent`: the agent or the graph that the thread belongs to. None if nothing names one.
+    - `opening`: the first words of its user. None if they are not known.
     """
 
     thread_id: str
@@ -52,20 +52,21 @@ class ThreadInfo:
 
     @property
     def is_archived(self) -> bool:
-        """Whether it is archived: the metadata `agui_archived`. Lists for people leave it out."""
+        """Whether the metadata `agui_archived` says that it is archived. Lists for people leave out archived
+        threads."""
         return self.metadata.get(ARCHIVED) is True
 
     @property
     def title(self) -> str | None:
-        """Its title: the metadata `agui_title`; `opening` without one."""
+        """Its title: the metadata `agui_title`, or else the `opening`."""
         title = self.metadata.get(TITLE)
         return title if isinstance(title, str) and title else self.opening
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadPage:
-    """Some threads, the newest first. `next`: the `after` of the call that gives the following ones; None if there are
-    none. A page may have fewer threads than its limit, also none, and still a next one."""
+    """Some threads, the newest first. `next`: the `after` for the call that returns the next page; None if this page is
+    the last. A page may have fewer threads than its limit, or even no threads, and still not be the last."""
 
     threads: Sequence[ThreadInfo]
     next: str | None = None
@@ -75,12 +76,12 @@ class ThreadPage:
 class Checkpoint:
     """One checkpoint of a thread.
 
-    - `id`, `parent_id`: its id, and that of the checkpoint it was made from; None for a first one.
-    - `created_at`: when it was made, as the checkpointer says it (ISO 8601); None where it does not.
-    - `values`: the channels of the graph: its state, as the graph keeps it.
-    - `next`: the nodes that run next; none after the end of a run.
-    - `run_id`: the run that made it, by the checkpointer's or the platform's id.
-    - `metadata`: LangGraph's (`source`, `step`), and what its run was started with.
+    - `id`, `parent_id`: its id, and the id of the checkpoint that it follows. The first checkpoint follows None.
+    - `created_at`: when it was made, as the checkpointer says (ISO 8601). None if the checkpointer does not say.
+    - `values`: the values of the graph's channels, which are its state, as the graph keeps them.
+    - `next`: the nodes that run next. Empty after the end of a run.
+    - `run_id`: the id of the run that made it, as the checkpointer or the platform knows it.
+    - `metadata`: LangGraph's (`source`, `step`), and those with which its run was started.
     """
 
     id: str
@@ -92,16 +93,19 @@ class Checkpoint:
 
     @property
     def run_id(self) -> str | None:
-        """The run that made it."""
+        """The id of the run that made it."""
         return self.metadata.get("run_id")
 
 
 class Threads(Protocol):
-    """The threads of a graph of this process, or of a server's assistant; `threads(source)` gives them.
+    """The threads of a graph of this process, or of a server's assistant. `threads(source)` returns them.
 
-    A thread of another agent or user does not exist. Every method raises `InvalidThreadIdError` for an invalid id,
-    `ValueError` for a limit that is not from 1 to 100 and for an `after` that is no `next`, `UnreadableError` for what
-    a checkpointer or a store raises, `PlatformError` and `ConnectionLost` for what a platform answers.
+    A thread of another agent or user counts as one that does not exist. Every method raises
+
+    - `InvalidThreadIdError` for an invalid id,
+    - `ValueError` for a limit that is not from 1 to 100, and for an `after` that is not the `next` of a page,
+    - `UnreadableError` if a checkpointer or a store raises,
+    - `PlatformError` and `ConnectionLost` if a platform refuses a request, or can't be reached.
     """
 
     async def search(
@@ -112,40 +116,43 @@ class Threads(Protocol):
         limit: int = LIMIT,
         after: str | None = None,
     ) -> ThreadPage:
-        """Threads, the newest first. `metadata`: only those that have all of these values. `status`: only those of
-        this status. `limit`: at most this many. `after`: the `next` of the page before."""
+        """Returns threads, the newest first.
+
+        - `metadata`: only threads that have all of these values.
+        - `status`: only threads with this status.
+        - `limit`: the number of threads, at most.
+        - `after`: the `next` of the page before; None begins with the newest thread.
+        """
 
     async def get(self, thread_id: str) -> ThreadInfo | None:
-        """One thread; None if there is none of this id."""
+        """Returns one thread; None if no thread has this id."""
 
     async def update(self, thread_id: str, metadata: Mapping[str, Any]) -> ThreadInfo:
-        """Writes metadata (JSON values by name) of a thread; names that are not given stay. Raises `ValueError` for
-        metadata that decide who may use the thread, or in which list it is: `agui_agent`, `graph_id`, `assistant_id`,
-        and the keys of the user's filter (see `access`).
+        """Writes metadata of a thread, which are JSON values by name, and returns the thread. Other names keep their
+        values.
 
-        Raises `ThreadNotFoundError`, and `NotSupportedError` for a graph of this process without a store, which is
-        where the metadata are kept.
+        Raises `ValueError` for metadata that decide who may use the thread, or which list has it: `agui_agent`,
+        `graph_id`, `assistant_id`, and the keys of the user's filter (see `access`). Raises `ThreadNotFoundError`.
+        Raises `NotSupportedError` for a graph of this process that has no store, since the metadata are kept there.
         """
 
     async def delete(self, thread_id: str) -> None:
-        """Deletes a thread with all its checkpoints. Raises `ThreadNotFoundError`, and `RunConflictError` while it is
-        running. If it raises because something did not answer, the thread can be deleted again."""
+        """Deletes a thread with all its checkpoints. Raises `ThreadNotFoundError`, and `RunConflictError` while a run
+        is active. If a deletion fails because something did not answer, it can be repeated."""
 
     async def history(self, thread_id: str, *, limit: int = LIMIT, before: str | None = None) -> Sequence[Checkpoint]:
-        """Checkpoints of a thread, the newest first. `before`: only those older than this checkpoint, by its id. None
-        for a thread that is unknown."""
+        """Returns checkpoints of a thread, the newest first; an empty list for an unknown thread. `limit`: the number
+        of checkpoints, at most. `before`: the id of a checkpoint; only older ones are returned."""
 
 
 def opening_of(messages: Any) -> str | None:
-    """The first words of the first user message, at most 60 characters of one line; None without one. `messages`: in
-    any form in which LangChain takes messages."""
+    """Returns the first words of the first user message, at most 60 characters on one line; None if there is no such
+    message. `messages`: in any form that LangChain accepts."""
     try:
-        given = messages if isinstance(messages, list) else [messages]
-        users = (each for each in convert_to_messages(given) if isinstance(each, HumanMessage) and each.text.strip())
+        converted = convert_to_messages(messages if isinstance(messages, list) else [messages])
+        users = (message for message in converted if isinstance(message, HumanMessage) and message.text.strip())
         first = next(users, None)
-    except (
-        Exception
-    ):  # what a graph's input has under this name need not be messages, and the list does not depend on it
+    except Exception:  # a graph's input may have something else under this name, and a list must not depend on it
         return None
     if first is None:
         return None
@@ -154,14 +161,14 @@ def opening_of(messages: Any) -> str | None:
 
 
 def checked_limit(limit: int) -> int:
-    """The limit; raises `ValueError` for one that is not from 1 to 100."""
+    """Returns the limit. Raises `ValueError` if it is not from 1 to 100."""
     if not 1 <= limit <= MOST:
         raise ValueError(f"limit: expected a number from 1 to {MOST}, got {limit!r}")
     return limit
 
 
-async def known(threads: Threads, thread_id: str) -> ThreadInfo:
-    """One thread; raises `ThreadNotFoundError` if there is none of this id."""
+async def existing_thread(threads: Threads, thread_id: str) -> ThreadInfo:
+    """Returns one thread. Raises `ThreadNotFoundError` if no thread has this id."""
     info = await threads.get(thread_id)
     if info is None:
         raise ThreadNotFoundError
@@ -169,11 +176,11 @@ async def known(threads: Threads, thread_id: str) -> ThreadInfo:
 
 
 async def first_checkpoints(checkpoints: AsyncGenerator[Checkpoint, None], limit: int) -> list[Checkpoint]:
-    """The first checkpoints of these, at most `limit`; the rest is not read."""
-    found: list[Checkpoint] = []
+    """Returns the first of these checkpoints, at most `limit`, without reading the rest."""
+    first: list[Checkpoint] = []
     async with aclosing(checkpoints):
         async for checkpoint in checkpoints:
-            found.append(checkpoint)
-            if len(found) == limit:
+            first.append(checkpoint)
+            if len(first) == limit:
                 break
-    return found
+    return first

@@ -34,8 +34,8 @@ from ..thread_info import (
     ThreadPage,
     ThreadStatus,
     checked_limit,
+    existing_thread,
     first_checkpoints,
-    known,
 )
 from .checkpointers import Graph, answered, reading
 from .checkpoints.history import history
@@ -116,7 +116,7 @@ class LocalThreads:
     async def update(self, thread_id: str, metadata: Mapping[str, Any]) -> ThreadInfo:
         """See `thread_info.Threads`."""
         self._source.access.check_written(metadata)
-        await known(self, thread_id)
+        await existing_thread(self, thread_id)
         store = self._source.graph.store
         if store is None:
             raise NotSupportedError("The graph has no store to keep the metadata of threads in.")
@@ -125,17 +125,17 @@ class LocalThreads:
             before = await answered(updated_metadata(agent, thread_id), self._source.read_timeout)
             await store.aput(NAMESPACE, thread_id, {**before, **metadata})
             await index_of(agent.saver).read(agent, thread_id)
-        return await known(self, thread_id)
+        return await existing_thread(self, thread_id)
 
     async def delete(self, thread_id: str) -> None:
         """See `thread_info.Threads`. Inputs that arrive meanwhile, and runs that `start` begins, wait, and then run on
         a new thread. A thread that can't be read is deleted like any other. A deletion that has failed can be repeated:
         the checkpoints are deleted after the data in other places, since without them the thread is unknown."""
-        await known(self, thread_id)
+        await existing_thread(self, thread_id)
         store, key = self._source.runs.store, self._source.key(thread_id)
         kept = self._source.graph.store
         async with store.turn(key, closes=True):
-            if (await known(self, thread_id)).status == "running":
+            if (await existing_thread(self, thread_id)).status == "running":
                 raise RunConflictError(
                     f"thread {thread_id!r} has an active run: delete the thread when the run has ended"
                 )

@@ -56,7 +56,7 @@ class RetryPolicy:
 
 
 class Retries:
-    """Counts the attempts that a policy allows, and waits between them. `sleep`: None is `asyncio.sleep`."""
+    """Counts the attempts that a policy allows, and waits between them. `sleep`: None means `asyncio.sleep`."""
 
     def __init__(self, policy: RetryPolicy, sleep: Callable[[float], Awaitable[None]] | None = None) -> None:
         self._policy = policy
@@ -84,12 +84,12 @@ async def sdk_call(call: Awaitable[_Answer]) -> _Answer:
     """
     try:
         answer = await call
-    except httpx.HTTPStatusError as error:  # since SDK 0.3: a subclass of it
+    except httpx.HTTPStatusError as error:  # since SDK 0.3, a subclass of it
         raise _refusal(error) from error
     except httpx.RequestError as error:
         raise ConnectionLost(reason_of(error)) from error
     except json.JSONDecodeError as error:
-        raise ConnectionLost("the server's answer is no JSON") from error
+        raise ConnectionLost("the server's answer is not JSON") from error
     if answer is None:
         raise ConnectionLost("the server's answer was empty")
     return answer
@@ -111,7 +111,7 @@ async def retried(call: Callable[[], Awaitable[_Answer]], policy: RetryPolicy) -
 
 @asynccontextmanager
 async def at_once() -> AsyncIterator[asyncio.TaskGroup]:
-    """Makes calls at the same time. When one of them fails, the others are cancelled, and its error is raised."""
+    """Makes calls at the same time. If one of them fails, cancels the others, and raises its error."""
     try:
         async with asyncio.TaskGroup() as group:
             yield group

@@ -1,4 +1,4 @@
-"""Decides what one reader gets of a platform's thread, and in which order: its present state, and the runs on it.
+"""Decides what one reader gets of a platform's thread, and in which order: the thread's present state, and its runs.
 `attach` makes the events of a run, and `idle` those of a thread on which nothing runs.
 
 After a run has ended, the same look at its thread shows how it ended and which run comes next: one that was queued, or
@@ -30,7 +30,7 @@ _REMEMBERED: Final = 64
 
 
 def is_running(run: Answered) -> bool:
-    """Whether an active run has begun."""
+    """Returns whether an active run has begun."""
     return run.get("status") == "running"
 
 
@@ -73,7 +73,7 @@ class ThreadFollower:
         self.thread = platform.thread_at(thread_id)
         self.reader = reader
         self.attached_run: str | None = None
-        """The run that was attached to by the last `batches`."""
+        """The run to which the last `batches` attached."""
         self._emitted: deque[str] = deque(maxlen=_REMEMBERED)
         """Runs that were emitted to their end, or that the reader does not get."""
         self._checkpoint_id: str | None = None
@@ -137,11 +137,11 @@ class ThreadFollower:
         return translator, options
 
     def has_emitted(self, run_id: str) -> bool:
-        """Whether this run was emitted to its end."""
+        """Returns whether this run was emitted to its end."""
         return run_id in self._emitted
 
     def mark_emitted(self, run_id: str) -> None:
-        """This run was emitted to its end."""
+        """Notes that this run was emitted to its end."""
         self._emitted.append(run_id)
 
     @property
@@ -150,12 +150,13 @@ class ThreadFollower:
         return (self.reader.view.terminal or {}).get("code") == Lost.code
 
     def _next_active(self, runs: Runs, joins: Callable[[Answered], bool]) -> Answered | None:
-        """The active run, if it is to be attached to."""
+        """Returns the active run, if the reader is to be attached to it."""
         active = runs.active
         return None if active is None or self.has_emitted(str(active["run_id"])) or not joins(active) else active
 
     async def _options_of(self, run: Answered | None) -> Options:
-        """How this run is emitted: by the options that were given, or else by its assistant's output schema."""
+        """Returns the options for this run: those that were passed in, or else those for its assistant's output
+        schema."""
         return direct_options(self._options or await self._platform.options((run or {}).get("assistant_id")))
 
     async def _attachment(self, run: Answered, earlier: Collection[str] | None) -> Attachment:

@@ -1,20 +1,22 @@
-"""One connection to a platform's event stream, read to its end or to where it breaks (`event_stream`); and which error
-an answer of a platform is (`error_of_answer`). What an event means is not known here, and nothing is retried.
+"""One connection to a platform's event stream, which is read until it ends or breaks: `event_stream`. `error_of_answer`
+decides which error an answer of a platform is. Nothing here depends on what an event means, and nothing is retried.
 
-The SDK's own streams are not used: they reconnect without notice, and lose or repeat events when they do. Its client
-is: the address, the headers and the transport are those of its `httpx` client. `httpx-sse` parses the stream.
+The SDK's own streams are not used, because they reconnect without notice, and lose or repeat events when they do. Its
+client is used: a connection has the address, the headers and the transport of the client's `httpx` client. `httpx-sse`
+parses the stream.
 
 Rules:
 
-1. An event counts when its blank line has come. What a connection leaves incomplete is dropped.
-2. Whatever may succeed the next time is a `ConnectionLost`: no connection, a lost one, no byte within the read timeout
-   (a platform sends a heartbeat every 5 seconds), 408, 429, 5xx, and a body that is no event stream or no JSON. All
-   else that the server answers is a `PlatformError`, which is final. A stream that just ends proves nothing about the
-   run.
+1. An event is complete when its blank line has arrived. If the connection breaks before, the event is dropped.
+2. A failure after which the next attempt may succeed is a `ConnectionLost`: no connection, a lost one, no byte within
+   the read timeout (a platform sends a heartbeat every 5 seconds), the statuses 408, 429 and 5xx, and a body that is
+   neither an event stream nor JSON. Any other error that the server answers with is a `PlatformError`, which is final.
+   The end of a stream proves nothing about the run.
 3. Headers carry credentials, so a redirect is followed only to the same scheme, host and port, or from http to https
    on the same host.
-4. A `PlatformError` repeats the server's `detail`, `message` or `error`, shortened; never headers, never a URL. What a
-   server that fails (408, 429, 5xx) answers goes to the log only: it is written for its operators.
+4. A `PlatformError` repeats the server's `detail`, `message` or `error`, shortened. It never repeats headers or a URL.
+   The answer of a server that fails (408, 429, 5xx) goes to the log only, because it is written for the operators of
+   the server.
 """
 
 from __future__ import annotations
@@ -39,11 +41,11 @@ READ_TIMEOUT: Final = 30.0
 
 _HOPS = 5
 _MAX_BODY = 65_536
-"""Bytes that are read of an error's body."""
+"""Bytes of an error's body that are read, at most."""
 _BODY_WITHIN = 5.0
-"""Seconds within which they are read."""
+"""Seconds within which the body of an error is read."""
 _MAX_MESSAGE = 300
-"""Characters of an error's message."""
+"""Characters of an error's message, at most."""
 _TRACEBACK = "Traceback (most recent call last)"
 _RETRIED = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS)
 _PORTS = {"http": 80, "https": 443}
@@ -56,9 +58,9 @@ class Received(NamedTuple):
 
     event: str
     data: Any
-    """What its JSON says; None for an event without data."""
+    """The value of its JSON; None for an event without data."""
     id: str | None
-    """The last id the connection has sent; None before the first."""
+    """The last id that the connection has sent; None before the first one."""
 
 
 @asynccontextmanager
@@ -70,12 +72,14 @@ async def event_stream(
     last_event_id: str | None = None,
     read_timeout: float = READ_TIMEOUT,
 ) -> AsyncIterator[AsyncIterator[Received]]:
-    """A connection to an event stream: entered when its headers are in, closed at once when left.
+    """Connects to an event stream, waits for its headers, and returns an iterator of its events. Closes the connection
+    at once when the context is left.
 
-    `path`: below the client's address, its parts fit for a URL. `last_event_id`: to be sent as `Last-Event-ID`.
-    `read_timeout`: seconds without a byte, heartbeats counted, after which the connection is lost.
+    - `path`: the path below the client's address, with its parts quoted for a URL.
+    - `last_event_id`: the value of the header `Last-Event-ID`; None sends no such header.
+    - `read_timeout`: seconds without a byte, or even a heartbeat, after which the connection is lost.
 
-    The iterator ends where the server ended the stream. It, and the entering, raise `ConnectionLost` and
+    The iterator ends when the server ends the stream. Entering the context and iterating raise `ConnectionLost` and
     `PlatformError`.
     """
     response = await _response(client.http.client, path, params, last_event_id, read_timeout)
@@ -84,7 +88,7 @@ async def event_stream(
         async with aclosing(_events(response, read_timeout)) as events:
             yield events
     finally:
-        with suppress(httpx.RequestError):  # how a connection closes that is not needed does not matter
+        with suppress(httpx.RequestError):  # the connection is not needed any more, so it does not matter how it closes
             await response.aclose()
 
 
@@ -93,9 +97,9 @@ async def _response(
 ) -> httpx.Response:
     headers = {b"Accept": b"text/event-stream", b"Cache-Control": b"no-store"}
     if last_event_id is not None:
-        headers[b"Last-Event-ID"] = last_event_id.encode()  # ids are UTF-8; httpx by itself takes ASCII only
-    given = http.timeout
-    timeout = httpx.Timeout(connect=given.connect, read=read_timeout, write=given.write, pool=given.pool)
+        headers[b"Last-Event-ID"] = last_event_id.encode()  # ids are UTF-8, but httpx encodes texts as ASCII
+    own = http.timeout
+    timeout = httpx.Timeout(connect=own.connect, read=read_timeout, write=own.write, pool=own.pool)
     request = http.build_request("GET", path, params=params, headers=headers, timeout=timeout)
     try:
         for _ in range(_HOPS):
@@ -123,16 +127,16 @@ def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
 
 
 async def _check(response: httpx.Response) -> None:
-    """Raises for an answer that is no event stream."""
+    """Raises `ConnectionLost` or `PlatformError` for an answer that is not an event stream."""
     if response.status_code >= HTTPStatus.MULTIPLE_CHOICES:
         raise error_of_answer(response.request, response.status_code, await _body(response))
     kind = response.headers.get("content-type", "").partition(";")[0].strip()
     if kind != "text/event-stream":
-        raise ConnectionLost(f"the server answered with {kind[:_MAX_MESSAGE] or 'nothing'} in place of an event stream")
+        raise ConnectionLost(f"expected an event stream, got {kind[:_MAX_MESSAGE] or 'nothing'} from the server")
 
 
 async def _body(response: httpx.Response) -> bytes:
-    """The beginning of an error's body, as far as it comes soon."""
+    """Returns the beginning of an error's body, as far as it arrives soon."""
     body = bytearray()
     with suppress(httpx.RequestError, TimeoutError):
         async with asyncio.timeout(_BODY_WITHIN), aclosing(response.aiter_bytes()) as chunks:  # type: ignore[type-var]
@@ -144,11 +148,11 @@ async def _body(response: httpx.Response) -> bytes:
 
 
 async def _events(response: httpx.Response, read_timeout: float) -> AsyncGenerator[Received, None]:
-    response.encoding = "utf-8"  # whatever the headers say: an event stream is
+    response.encoding = "utf-8"  # event streams are UTF-8, whatever the headers say
     try:
         async with aclosing(EventSource(response).aiter_sse()) as events:
             async for event in events:
-                # Once an id was sent, each blank line (after a heartbeat) is an event without a name and data.
+                # after an id was sent, each blank line (as after a heartbeat) is an event without a name and data
                 if event.data or event.event != "message":
                     yield Received(event.event, _parsed(event.data), event.id or None)
     except httpx.RequestError as error:
@@ -156,7 +160,8 @@ async def _events(response: httpx.Response, read_timeout: float) -> AsyncGenerat
 
 
 def _parsed(data: str) -> Any:
-    """What the JSON says. Python's own parser reads what orjson refuses and some servers send: NaN, half surrogates."""
+    """Returns the value of the JSON. Python's own parser reads what some servers send and orjson refuses: NaN and half
+    surrogates."""
     if not data:
         return None
     try:
@@ -165,11 +170,11 @@ def _parsed(data: str) -> Any:
         try:
             return json.loads(data)
         except (ValueError, RecursionError) as error:
-            raise ConnectionLost("an event's data is no JSON") from error
+            raise ConnectionLost("the data of an event are not JSON") from error
 
 
 def error_of_answer(request: httpx.Request, status: int, body: bytes) -> ConnectionLost | PlatformError:
-    """The error that an answer with this status is; `request`: for the log."""
+    """Returns the error for an answer with this status. `request`: for the log."""
     message = _message(body)
     if (
         status in (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS)
@@ -181,23 +186,24 @@ def error_of_answer(request: httpx.Request, status: int, body: bytes) -> Connect
 
 
 def _message(body: bytes) -> str:
-    """The message in an error's body; empty if it is not JSON, such as a proxy's page, or is a traceback."""
+    """Returns the message in an error's body. It is empty if the body is not JSON, as the page of a proxy is, or if the
+    message is a traceback."""
     try:
-        found = orjson.loads(body)
+        content = orjson.loads(body)
     except orjson.JSONDecodeError:
         return ""
-    while isinstance(found, dict | list):
-        if isinstance(found, dict):
-            found = next((found[key] for key in ("detail", "message", "msg", "error") if found.get(key)), None)
+    while isinstance(content, dict | list):
+        if isinstance(content, dict):
+            content = next((content[key] for key in ("detail", "message", "msg", "error") if content.get(key)), None)
         else:
-            found = next(iter(found), None)
-    if not isinstance(found, str) or _TRACEBACK in found:
+            content = next(iter(content), None)
+    if not isinstance(content, str) or _TRACEBACK in content:
         return ""
-    return " ".join(found.split())[:_MAX_MESSAGE]
+    return " ".join(content.split())[:_MAX_MESSAGE]
 
 
 def reason_of(error: httpx.RequestError, read_timeout: float | None = None) -> str:
-    """What happened, in words; without those that quote what was sent."""
+    """Describes what happened, without words that quote what was sent."""
     if read_timeout is not None and isinstance(error, httpx.ReadTimeout):
         return f"nothing came for {read_timeout:g} seconds"
     words = "" if isinstance(error, httpx.LocalProtocolError) else str(error)

@@ -55,7 +55,7 @@ _ATTEMPTS = 4
 """How often a thread is looked at, if the server answers that a run is in the way but lists no such run, or lists one
 that it can't stop."""
 _TOP: dict[str, Any] = {"checkpoint_ns": ""}
-"""The newest checkpoint of a thread's graph; with an id, that one."""
+"""The newest checkpoint of the thread's own graph; or, with an id, the checkpoint with this id."""
 
 
 async def submit_to_platform(
@@ -110,8 +110,8 @@ async def _when_free(source: PlatformSource, thread: PlatformThread, request: Ru
 
 
 class PlatformPort:
-    """A thread of a platform for an input; see `submission.Port`. `look`: the thread as it was looked at last; None for
-    a thread that does not exist yet."""
+    """A thread of a platform for an input; see `submission.Port`. `look`: the last look at the thread; None if the
+    thread does not exist yet."""
 
     def __init__(
         self,
@@ -128,7 +128,7 @@ class PlatformPort:
 
     @property
     def state(self) -> ThreadState:
-        """The thread as of the last look."""
+        """The state of the thread at the last look."""
         return ThreadState() if self._look is None else self._look.thread_state(self._request.options.messages_key)
 
     async def read(self) -> ThreadRead:
@@ -170,8 +170,9 @@ class PlatformPort:
         return self._read_run(started, run, waiting)
 
     def _without_written(self, run: NewRun) -> tuple[dict[str, Any], str]:
-        """The values of a run that continues, without those for channels that an earlier run has written at the same
-        checkpoint; and the mark of both in the run's metadata (`look.WRITTEN`)."""
+        """Returns the values of a run that continues, without those for channels that an earlier run has written at the
+        same checkpoint. Also returns the mark for the run's metadata, which names the channels of both
+        (`look.WRITTEN`)."""
         at = self.state.checkpoint_id if run.checkpoint is None else run.checkpoint.id
         pending = written_at(at, () if self._look is None else self._look.recent)
         values = without_pending(run.input.values, pending, self.label)
@@ -224,7 +225,7 @@ def _has_ended_well(reader: Reader) -> bool:
 
 
 def _config_arguments(run: NewRun, metadata: Metadata) -> dict[str, Any]:
-    """The arguments of `runs.create` for the config and the context of a run."""
+    """Returns the arguments of `runs.create` for the config and the context of a run."""
     config: dict[str, Any] = dict(merge_configs(run.request.intake.config, run.request.added.config))
     config["metadata"] = {**config["metadata"], **metadata}
     context = to_json(run.input.context)
@@ -237,11 +238,11 @@ def _config_arguments(run: NewRun, metadata: Metadata) -> dict[str, Any]:
 def create_arguments(
     values: Mapping[str, Any], is_turn: bool, answers: Mapping[str, Any] | None, checkpoint_id: str | None
 ) -> dict[str, Any]:
-    """The arguments of `runs.create` for what a run begins with, and for the checkpoint where it starts: this one, or
-    the newest. `values`, `is_turn`, `answers`: as those of a `NewRun`.
+    """Returns the arguments of `runs.create` for what a run begins with, and for the checkpoint from which it starts:
+    the one with this id, or the newest. `values`, `is_turn`, `answers`: those of a `NewRun`.
 
-    A run that continues and writes nothing is created by a checkpoint without an id: Aegra takes no request without
-    any of these.
+    A run that continues and writes nothing is created with a checkpoint without an id, because Aegra refuses a request
+    with no input, no command and no checkpoint.
     """
     at = {} if checkpoint_id is None else {"checkpoint": {**_TOP, "checkpoint_id": checkpoint_id}}
     values = json_of(values)

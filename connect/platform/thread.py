@@ -48,9 +48,11 @@ class PlatformThread:
     """One thread of a platform. Its methods raise `PlatformError` for what the server refuses, and `ConnectionLost`
     when it can't be reached for as long as `policy` says.
 
-    `client`: from the SDK; never closed. `thread_id`: allowed in a URL's path. `access`: a thread that may not be used
-    does not exist. Its metadata on the server decide. Metadata of its runs that name its owner are as good, because an
-    owner never changes, and they save a request.
+    - `client`: from the SDK. It is never closed.
+    - `thread_id`: allowed in the path of a URL.
+    - `access`: decides which threads may be used, by their metadata on the server. A thread that may not be used counts
+      as one that does not exist. If the metadata of its runs name its owner, these save a request, because an owner
+      never changes.
     """
 
     def __init__(
@@ -65,21 +67,21 @@ class PlatformThread:
         self.id = thread_id
         self.policy = policy
         self.is_hidden = False
-        """Whether it exists, but may not be used."""
+        """Whether the thread exists, but may not be used."""
         self.saving_nodes: MutableMapping[str, frozenset[str]] = {} if saving_nodes is None else saving_nodes
         """By assistant: the nodes whose text is not held (`Translator.saving_nodes`)."""
         self._access = access or Access()
         self._is_known = False
-        """Whether it is known to exist, and may be used."""
+        """Whether the thread is known to exist, and may be used."""
         self._owner: str | None = None
-        """The agent that it belongs to, once it is known."""
+        """The agent that owns the thread, once it is known."""
 
     async def exists(self, runs: Sequence[Answered] | None = None) -> bool:
         """Returns whether the thread exists and may be used. If every thread may be used, this makes no request, and
         returns True. `runs`: its newest runs, if they are known."""
         if self._is_known or not self._access.keys:
             return True
-        if runs is None and (runs := await self._listed(_FEW)) is None:
+        if runs is None and (runs := await self._list_runs(_FEW)) is None:
             return False
         self._owner = next((owner for run in runs if (owner := owner_of(run_metadata(run)))), None)
         metadata: Metadata | None = {MARK: self._owner}
@@ -100,7 +102,7 @@ class PlatformThread:
             if access.creates is False and await self._own_metadata() is None:
                 raise ThreadNotFoundError
             try:
-                made = await self._retried(
+                made = await self._request(
                     lambda: threads.create(thread_id=self.id, metadata=stamp, if_exists="do_nothing")
                 )
             except PlatformError as error:
@@ -112,9 +114,11 @@ class PlatformThread:
             self._owner, self._is_known = owner_of(made.get("metadata")), True
         if access.agent is not None:
             if self._owner is None:
-                await self._retried(lambda: threads.update(self.id, metadata={MARK: access.agent}))
+                await self._request(lambda: threads.update(self.id, metadata={MARK: access.agent}))
             stamp[MARK] = self._owner = self._owner or access.agent
-        return {key: value for key, value in stamp.items() if not isinstance(value, list)}  # Aegra takes none in a run
+        return {
+            key: value for key, value in stamp.items() if not isinstance(value, list)
+        }  # Aegra accepts no lists in a run
 
     async def runs(self, run_id: str | None = None) -> Runs | None:
         """Returns the thread's runs, or only the run `run_id`. None if the thread does not exist or may not be used.
@@ -122,22 +126,23 @@ class PlatformThread:
         Raises `PlatformError` (404) if the thread has no run of this id.
         """
         if run_id is not None:
-            run = await self._retried(lambda: self.client.runs.get(self.id, run_id))
+            run = await self._request(lambda: self.client.runs.get(self.id, run_id))
             return Runs(run if run.get("status") in ACTIVE else None, [run]) if await self.exists([run]) else None
-        newest = await self._listed(_FEW)
+        newest = await self._list_runs(_FEW)
         if newest is None or not await self.exists(newest):
             return None
         running, pending = ([run for run in newest if run.get("status") == status] for status in ("running", "pending"))
-        if len(newest) == _FEW and not running:  # it may be older than all of these
+        if len(newest) == _FEW and not running:  # the running one may be older than all of these
             older = await self._active()
             running, pending = older[0] or running, older[1] or pending
         return Runs(next(reversed(running or pending), None), newest)
 
     async def look(self, runs: Runs | None = None) -> Look | None:
-        """The thread with its state; None if there is no such thread.
+        """Returns the thread with its state; None if there is no such thread.
 
-        `runs`: as they were listed before; None: they are listed first, because the state of a run that was over by
-        then is its last. If the state turns out to be of a run that came after the list, all is requested again.
+        `runs`: the runs, if they have been listed already. The list must come before the state: only then is the state
+        of a run that has ended its last one. If the state turns out to belong to a run that came after the list,
+        everything is requested again.
         """
         runs = runs or await self.runs()
         look = None if runs is None else await self.look_at(runs)
@@ -147,43 +152,45 @@ class PlatformThread:
         return look
 
     async def look_at(self, runs: Runs) -> Look | None:
-        """The thread with its state, and these runs; None if there is no such thread."""
+        """Returns the thread with its state and these runs; None if there is no such thread."""
         last = next((run for run in runs.recent if run.get("status") not in ACTIVE), None)
         if last is not None and last.get("status") == "success":
-            state = await self._found(self.state)
+            state = await self._or_none(self.state)
             if state is None or is_of(state, str(last["run_id"])):
                 return None if state is None else Look(runs, state, {})
-            thread = await self._found(self.metadata)
+            thread = await self._or_none(self.metadata)
         else:
             async with at_once() as calls:
-                state_call, thread_call = (calls.create_task(self._found(call)) for call in (self.state, self.metadata))
+                state_call, thread_call = (
+                    calls.create_task(self._or_none(call)) for call in (self.state, self.metadata)
+                )
             state, thread = state_call.result(), thread_call.result()
         return None if thread is None or state is None else Look(runs, state, thread)
 
     async def _was_overtaken(self, look: Look) -> bool:
-        """Whether the state is that of a run which is not among those of the look. (A copied thread's is that of a run
-        on another thread.)"""
+        """Returns whether the state was made by a run of the thread that is not in the look. (The state of a copied
+        thread was made by a run of another thread.)"""
         maker = (look.state.get("metadata") or {}).get("run_id")
         return maker is not None and look.runs.with_id(maker) is None and await self.run(str(maker)) is not None
 
     async def state(self) -> Answered:
-        """The thread's newest state, with those of the subgraphs that have begun and not ended."""
-        state: Answered = await self._retried(lambda: self.client.threads.get_state(self.id, subgraphs=True))
+        """Returns the thread's newest state, with the states of the subgraphs that have begun and not ended."""
+        state: Answered = await self._request(lambda: self.client.threads.get_state(self.id, subgraphs=True))
         return state
 
     async def run(self, run_id: str) -> Answered | None:
-        """A run of this thread; None if it has none of this id (any more)."""
-        return await self._found(lambda: self._retried(lambda: self.client.runs.get(self.id, run_id)))
+        """Returns a run of this thread; None if the thread has no run with this id, or has it no longer."""
+        return await self._or_none(lambda: self._request(lambda: self.client.runs.get(self.id, run_id)))
 
     async def run_id_of(self, run_id: str) -> str:
-        """The platform's id of the run that is emitted under this id: the newest such, of the newest runs. The id
-        itself if there is none: then it is the platform's."""
-        runs = await self._listed(_FEW) or ()
+        """Returns the platform's id of the newest run that is emitted under this id. Returns the id itself if the
+        newest runs have no such run: then it is already the platform's."""
+        runs = await self._list_runs(_FEW) or ()
         return next((str(run["run_id"]) for run in runs if client_run_id(run) == run_id), run_id)
 
     async def history(self, page: int = _FEW, before: str | None = None) -> AsyncGenerator[Checkpoint, None]:
-        """The thread's checkpoints, of all branches, the newest first; `page`: how many are requested at a time.
-        `before`: those older than this one, by its id."""
+        """Yields the thread's checkpoints, of all branches, the newest first. `page`: the number that is requested at a
+        time. `before`: the id of a checkpoint; only older ones are yielded."""
         async with aclosing(self._pages(page, before)) as pages:
             async for states in pages:
                 for state in states:
@@ -191,11 +198,11 @@ class PlatformThread:
 
     async def drop(self) -> None:
         """Gives up the unfinished work of the thread's last run."""
-        await self._retried(lambda: self.client.threads.update_state(self.id, None, as_node=END))
+        await self._request(lambda: self.client.threads.update_state(self.id, None, as_node=END))
 
     async def start(self, assistant_id: str, **arguments: Any) -> Answered:
-        """Starts a run; `arguments`: those of `runs.create`. The request is not repeated, because after a lost
-        connection the run may have been started. Raises `RunConflictError` if another run is in the way."""
+        """Starts a run, and returns it. `arguments`: those of `runs.create`. The request is not repeated, because after
+        a lost connection the run may have been started. Raises `RunConflictError` if another run is in the way."""
         try:
             run: Answered = await sdk_call(self.client.runs.create(self.id, assistant_id, **arguments))
         except PlatformError as error:
@@ -205,19 +212,19 @@ class PlatformThread:
         return run
 
     async def outcome(self, run_id: str) -> RunOutcome:
-        """How a run ended that is not active any more; see `outcome_of`."""
+        """Returns how a run ended that is no longer active; see `outcome_of`."""
         run = await self.run(run_id)
         look = None if run is None else await self.look_at(Runs(None, [run]))
         return await self.outcome_of(run_id, run, look)
 
     async def outcome_of(self, run_id: str, run: Answered | None, look: Look | None) -> RunOutcome:
-        """Returns how a run ended that is not active any more, by a look at its thread after its end.
+        """Returns how a run ended that is no longer active, by a look at its thread after its end.
 
         `run`: one of the look's; None for a run that is gone because it was rolled back, so that its thread is as it
         was before. If the thread is gone too (`look` is None), the run was deleted with it, as a stateless run is.
         """
         if run is None or look is None:
-            state = look.state if look is not None else await self._found(self.state)
+            state = look.state if look is not None else await self._or_none(self.state)
             values = None if state is None else state.get("values") or {}
             return RunOutcome(run_id, values, Finished() if state is None else Cancelled(), is_undone=state is not None)
         state, thread = look.state, look.thread
@@ -244,7 +251,7 @@ class PlatformThread:
         is_known, has_stopped = False, True
         for run in [*pending, *running]:  # one after the other: the next may not begin when this one has stopped
             try:
-                is_known |= await self._cancelled(str(run["run_id"]), timeout)
+                is_known |= await self._cancel_and_wait(str(run["run_id"]), timeout)
             except TimeoutError:
                 is_known, has_stopped = True, False
                 label = log_context(None, self.id, str(run["run_id"]))
@@ -261,9 +268,9 @@ class PlatformThread:
         except (PlatformError, ConnectionLost) as error:
             log_failure(error, log_context(None, self.id, run_id))
 
-    async def _cancelled(self, run_id: str, timeout: float) -> bool:  # noqa: ASYNC109
-        """Stops a run and waits for its end; False if no run has this id, or can have it. Raises `TimeoutError` when it
-        was requested and has not stopped within `timeout` seconds."""
+    async def _cancel_and_wait(self, run_id: str, timeout: float) -> bool:  # noqa: ASYNC109
+        """Stops a run, and waits for its end. Returns False if no run has this id, or can have it. Raises
+        `TimeoutError` if the run has not stopped within `timeout` seconds after the request."""
         retries = Retries(self.policy)
         while True:
             try:
@@ -277,12 +284,13 @@ class PlatformThread:
                 raise
 
     async def _cancel(self, run_id: str, *, wait: bool) -> bool:
-        """Requests the end of a run. What the SDK gives is always None, which elsewhere is a lost connection."""
+        """Requests the end of a run. Returns True, because the SDK returns None, which `sdk_call` takes as a lost
+        connection."""
         await self.client.runs.cancel(self.id, run_id, wait=wait)
         return True
 
     async def _state_after(self, run: Answered) -> Answered | None:
-        """The newest state that this run made; None if it made none, or none is left."""
+        """Returns the newest state that this run made; None if it made none, or if none is left."""
         run_id = str(run["run_id"])
         if has_kwargs(run):
             states = await self._states(1, metadata={"run_id": run_id})
@@ -297,8 +305,8 @@ class PlatformThread:
         return None
 
     async def _pages(self, page: int, before: str | None = None) -> AsyncGenerator[list[Answered], None]:
-        """States of the thread, the newest first. The older ones are requested in both forms that servers read: as a
-        checkpoint, and as the config of one, without which `langgraph dev` fails."""
+        """Yields pages of the thread's states, the newest first. Servers read `before` in two forms, and both are sent:
+        a checkpoint, and the config of one, without which `langgraph dev` fails."""
         while True:
             key = {"checkpoint_id": before, "checkpoint_ns": ""}
             older = {} if before is None else {"before": {**key, "configurable": key}}
@@ -309,37 +317,39 @@ class PlatformThread:
             before = str(states[-1]["checkpoint"]["checkpoint_id"])
 
     async def _states(self, limit: int, **which: Any) -> list[Answered]:
-        """States of the thread, the newest first."""
-        return list(await self._retried(lambda: self.client.threads.get_history(self.id, limit=limit, **which)))
+        """Returns states of the thread, the newest first."""
+        return list(await self._request(lambda: self.client.threads.get_history(self.id, limit=limit, **which)))
 
     async def metadata(self) -> Answered:
-        """What the server says of the thread itself."""
-        thread: Answered = await self._retried(lambda: self.client.threads.get(self.id))
+        """Returns the thread itself, as the server describes it."""
+        thread: Answered = await self._request(lambda: self.client.threads.get(self.id))
         return thread
 
     async def _own_metadata(self) -> Metadata | None:
-        """The thread's metadata, without its values where the server can leave them out; None if there is no thread."""
+        """Returns the thread's metadata; None if there is no such thread. The values of the thread are not requested,
+        if the server can leave them out."""
         try:
-            threads = await self._retried(
+            threads = await self._request(
                 lambda: self.client.threads.search(ids=[self.id], select=["thread_id", "metadata"], limit=1)
             )
         except PlatformError:  # Aegra can't
             threads = ()
         thread = next((thread for thread in threads if thread.get("thread_id") == self.id), None)
-        thread = thread or await self._found(self.metadata)
+        thread = thread or await self._or_none(self.metadata)
         return None if thread is None else thread.get("metadata") or {}
 
     async def _active(self) -> list[list[Any]]:
-        """The runs that are running, and those that are queued."""
+        """Returns the runs that are running, and those that are queued."""
         async with at_once() as calls:
-            lists = [calls.create_task(self._listed(_FEW, status=status)) for status in ("running", "pending")]
+            lists = [calls.create_task(self._list_runs(_FEW, status=status)) for status in ("running", "pending")]
         return [runs.result() or [] for runs in lists]
 
-    async def _listed(self, limit: int, **which: Any) -> list[Any] | None:
-        """Runs, the newest first; None if there is no such thread."""
-        return await self._found(lambda: self._retried(lambda: self.client.runs.list(self.id, limit=limit, **which)))
+    async def _list_runs(self, limit: int, **which: Any) -> list[Any] | None:
+        """Returns runs, the newest first; None if there is no such thread."""
+        return await self._or_none(lambda: self._request(lambda: self.client.runs.list(self.id, limit=limit, **which)))
 
-    async def _found(self, call: Callable[[], Awaitable[_Answer]]) -> _Answer | None:
+    async def _or_none(self, call: Callable[[], Awaitable[_Answer]]) -> _Answer | None:
+        """Returns the answer of a call; None if what it asks for does not exist."""
         try:
             return await call()
         except PlatformError as error:
@@ -347,5 +357,5 @@ class PlatformThread:
                 return None
             raise
 
-    async def _retried(self, call: Callable[[], Awaitable[Any]]) -> Any:
+    async def _request(self, call: Callable[[], Awaitable[Any]]) -> Any:
         return await retried(call, self.policy)

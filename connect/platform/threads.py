@@ -1,15 +1,15 @@
-"""The threads of a server, as its own search lists them: `PlatformThreads`.
+"""The threads of a server, as the server's own search lists them: `PlatformThreads`.
 
 Rules:
 
-1. With an assistant, its threads alone: the server notes in a thread's metadata by which assistant (or graph) it was
-   run last.
-2. A page's cursor is its last thread, where that was in the server's list and when it had changed. Threads move in that
-   list while it is read: those that are newer than the cursor are passed over, and where threads before it are gone, it
-   is searched for further up. So a thread that stays as it is, is on one page.
-3. The server's statuses are not ours (a cancelled run leaves `interrupted`), so a thread that is `interrupted` and
-   names no interrupt is looked at, and threads are searched in pages until enough have the status, at most
-   `_SCANNED` for one answer.
+1. With an assistant, only its threads are listed. The server notes in a thread's metadata which assistant, or graph,
+   has run on it last.
+2. The cursor of a page is its last thread, with the thread's place in the server's list and the time of its last
+   change. Threads move in that list while it is read. Threads that are newer than the cursor are skipped. If threads
+   before the cursor are gone, the list is read again from further up. So a thread that does not change is on one page.
+3. The server's statuses are not ours: a cancelled run leaves `interrupted`. So a thread that is `interrupted` and names
+   no interrupt is looked at. Threads are searched in pages until enough have the status, at most `_SCANNED` for one
+   answer.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from ..thread_info import (
     ThreadPage,
     ThreadStatus,
     checked_limit,
+    existing_thread,
     first_checkpoints,
-    known,
     opening_of,
 )
 from .calls import retried
@@ -43,7 +43,7 @@ _LAST: Final = 1_000_000_000
 """The largest offset of a cursor. No list is so long, and servers answer larger offsets with errors."""
 _NEWEST: Final = datetime.max.replace(tzinfo=UTC)
 _SERVERS: Final = {"running": "busy", "waiting": "interrupted", "failed": "error"}
-"""The server's status of all threads that have one of ours."""
+"""By our status: the status that all such threads have on the server."""
 _STATUSES: Final[Mapping[str, ThreadStatus]] = {"busy": "running", "error": "failed"}
 
 
@@ -107,20 +107,20 @@ class PlatformThreads:
     async def update(self, thread_id: str, metadata: Mapping[str, Any]) -> ThreadInfo:
         """See `thread_info.Threads`."""
         self._source.access.check_written(metadata)
-        await known(self, thread_id)
+        await existing_thread(self, thread_id)
         await retried(lambda: self._client.update(thread_id, metadata=metadata), self._source.policy)
-        return await known(self, thread_id)
+        return await existing_thread(self, thread_id)
 
     async def delete(self, thread_id: str) -> None:
         """See `thread_info.Threads`."""
-        if (await known(self, thread_id)).status == "running":
+        if (await existing_thread(self, thread_id)).status == "running":
             raise RunConflictError(f"thread {thread_id!r} has an active run: delete the thread when the run has ended")
 
-        async def deleted() -> bool:
+        async def delete() -> bool:
             await self._client.delete(thread_id)
             return True
 
-        await retried(deleted, self._source.policy)
+        await retried(delete, self._source.policy)
 
     async def history(self, thread_id: str, *, limit: int = LIMIT, before: str | None = None) -> Sequence[Checkpoint]:
         """See `thread_info.Threads`."""
@@ -148,10 +148,10 @@ class PlatformThreads:
 
 @dataclass(frozen=True, slots=True)
 class _Cursor:
-    """A thread of the server's list, as a page ends there; before the first one, the list's beginning.
+    """The thread of the server's list with which a page ended; or the beginning of the list.
 
-    - `offset`: how many threads the list had up to this one, and with it.
-    - `changed`: when it had changed.
+    - `offset`: the number of threads in the list up to this one, including it.
+    - `changed`: when the thread had last changed.
     """
 
     offset: int = 0
@@ -163,7 +163,7 @@ class _Cursor:
 
     @classmethod
     def parse(cls, after: str | None) -> _Cursor:
-        """What `str` has written, None for the beginning; raises `ValueError` for any other text."""
+        """Reads what `str` has written; None is the beginning of the list. Raises `ValueError` for any other text."""
         if after is None:
             return cls()
         try:
@@ -176,12 +176,12 @@ class _Cursor:
         return cursor
 
     def has_passed(self, thread: Answered) -> bool:
-        """Whether a thread is on the pages up to here: it is this one, or was newer."""
+        """Returns whether a thread is on the pages up to here, because it is this one or is newer."""
         return str(thread["thread_id"]) == self.thread_id or _changed(thread) > self.changed
 
 
 def _opening(thread: Answered) -> str | None:
-    """The opening of a thread that was searched for, or read with its values."""
+    """Returns the opening of a thread that was searched for, or that was read with its values."""
     if (extracted := thread.get("extracted")) is not None:
         return opening_of(extracted.get("first_message"))
     values = thread.get("values")
@@ -189,5 +189,5 @@ def _opening(thread: Answered) -> str | None:
 
 
 def _changed(thread: Answered) -> datetime:
-    """When the server changed a thread last."""
+    """Returns when the server last changed a thread."""
     return datetime.fromisoformat(str(thread["updated_at"]))

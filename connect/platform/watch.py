@@ -77,7 +77,7 @@ class _Followed(NamedTuple):
     """A run that is emitted while it runs."""
 
     id: str
-    """The platform's; it may be emitted under its client's."""
+    """The platform's id of the run, which may be emitted under its client's id."""
     translator: Translator
     options: Options
 
@@ -158,7 +158,7 @@ class _Following:
         return []
 
     async def _begin(self, run_id: str, received: Received) -> list[Event]:
-        """A run began, or began again."""
+        """Returns the events of a run that has begun, or has begun again, after those that end the run before it."""
         before, self._run, self._skipped = self._run, None, None
         if before is not None and before.id == run_id:
             self._run = before
@@ -171,7 +171,7 @@ class _Following:
         return events + self._run.translator.start()
 
     async def _run_done(self, run_id: str) -> list[Event]:
-        """A run ended."""
+        """Returns the events of the end of a run."""
         run, self._skipped = self._run, None
         if run is not None and run.id == run_id:
             for _ in range(_OVER_TRIES):
@@ -191,7 +191,7 @@ class _Following:
             return self._fail(run, error)
 
     async def _end(self, run: _Followed) -> list[Event]:
-        """The end of a run, however it ended."""
+        """Returns the events that end a run, however it ended."""
         self._follower.mark_emitted(run.id)
         try:
             return end_events(run.translator, await self._follower.thread.outcome(run.id), run.options)

@@ -17,7 +17,7 @@ from ..thread_info import (
     ThreadPage,
     ThreadStatus,
     checked_limit,
-    known,
+    existing_thread,
     opening_of,
 )
 
@@ -53,7 +53,7 @@ class ReplayThreads(LocalThreads):
 
     async def delete(self, thread_id: str) -> None:
         """See `thread_info.Threads`. Raises `NotSupportedError`."""
-        await known(self, thread_id)
+        await existing_thread(self, thread_id)
         raise NotSupportedError("The thread of a recording can't be deleted.")
 
     async def history(self, thread_id: str, *, limit: int = LIMIT, before: str | None = None) -> Sequence[Checkpoint]:

@@ -152,7 +152,7 @@ async def test_what_python_reads_and_orjson_does_not_arrives() -> None:
 
 async def test_data_that_is_no_json_is_a_cut_after_what_came_before() -> None:
     came, reason = await answers(sse(event("custom", 1) + b'event: custom\ndata: {"a\n\n'))
-    assert (came, reason) == ([Received("custom", 1, None)], "an event's data is no JSON")
+    assert (came, reason) == ([Received("custom", 1, None)], "the data of an event are not JSON")
 
 
 async def test_silence_is_a_cut() -> None:
@@ -226,7 +226,7 @@ async def test_a_refusal_that_is_cut_is_a_refusal() -> None:
 
 async def test_a_page_in_place_of_a_stream_is_a_cut() -> None:
     page = Answer(200, {"Content-Type": "text/html"}, [b"<html>"])
-    assert await answers(page) == ([], "the server answered with text/html in place of an event stream")
+    assert await answers(page) == ([], "expected an event stream, got text/html from the server")
 
 
 async def test_a_redirect_on_the_same_origin_is_followed_with_all_headers() -> None:
@@ -353,7 +353,7 @@ async def test_a_question_that_is_refused_says_why() -> None:
 
 UNANSWERED: Sequence[tuple[Answer, str]] = [
     (refused(503, "busy"), "^HTTP 503$"),
-    (Answer(200, {"Content-Type": "text/html"}, [b"<html>"]), "no JSON"),
+    (Answer(200, {"Content-Type": "text/html"}, [b"<html>"]), "is not JSON"),
     (redirected("/elsewhere"), "empty|HTTP 307"),
 ]
 
