@@ -21,7 +21,8 @@ where the metadata of a thread are found         `local/checkpoints/owners.py`; 
 what a request asks for, and how it is answered  the folders `serve/agui`, `serve/copilotkit` and `serve/websocket`, by
                                                  `serve/operations.py` and `serve/protocol.py`
 another protocol of clients                      `serve/protocol.py`, and CONTRIBUTING
-which run an input asks for                      `inputs/plan.py`; how it is started: `submission.py`
+which run an input asks for                      `inputs/plan.py`; which values it is started with: `submission.py`;
+                                                 on which thread: `local/port.py`; `platform/submit.py`
 when an input has its turn                       `local/submit.py`; `platform/submit.py`
 one run a thread                                 `local/store/run_store.py`; atomically in `memory_database.py`,
                                                  `redis/scripts.py` and `sqlite/steps.py` of that folder; on a platform:

@@ -162,14 +162,6 @@ class Backend(Protocol):
         for a thread that is unknown or may not be used. `options`: as for `connect`; an active local run has its own.
         Raises `UnreadableError`, `PlatformError` and `ConnectionLost`."""
 
-    async def hold_threads(
-        self, thread_id: str | None = None, run_id: str | None = None, *, waits: bool = True
-    ) -> None:
-        """Takes the lock by which this process alone runs on the backend's threads (see `local.process_lock`), unless a
-        shared run store or a platform decides who runs. `thread_id`, `run_id`: for the log. `waits`: whether to wait
-        for a process that may be about to end. Raises `OtherProcessError`, and `UnreadableError` for an error of the
-        checkpointer."""
-
 
 Source = Local | Platform | Pregel[Any, Any, Any, Any] | RemoteGraph | LangGraphClient
 """A compiled graph is taken as `Local(graph)`, and a client, or a `RemoteGraph` with one, as a `Platform`."""

@@ -111,10 +111,6 @@ class OpenThread:
         """See `Threads.delete`."""
         await self.backend.threads.delete(self.id)
 
-    async def hold(self, run_id: str | None = None) -> None:
-        """See `Backend.hold_threads`."""
-        await self.backend.hold_threads(self.id, run_id)
-
     def _checked(self, run_id: str | None) -> str | None:
         return None if run_id is None else checked_run_id(run_id, in_url=self.backend.ids_in_url)
 

@@ -129,6 +129,7 @@ class Local(GraphSource):
     async def cancel(self, thread_id: str, run_id: str | None, *, wait: float) -> CancelResult:
         """See `Backend`."""
         await self.prepare(thread_id, run_id)
+        await self.hold_threads(thread_id, run_id)  # a run of another process would not be found
         return "stopped" if await LocalThread(self, thread_id).cancel(run_id, wait) else "stopping"
 
     @property

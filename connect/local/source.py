@@ -162,9 +162,13 @@ class GraphSource:
     async def hold_threads(
         self, thread_id: str | None = None, run_id: str | None = None, *, waits: bool = True
     ) -> None:
-        """See `Backend`. Does nothing before the first graph is made, since it is not known yet where its threads
-        are."""
-        if self.is_made and not self.runs.store.is_shared:
+        """Takes the lock by which this process alone runs on the threads of a source that an app serves (see
+        `process_lock`), unless a shared run store decides who runs. Does nothing before the first graph is made, since
+        it is not known yet where its threads are.
+
+        `thread_id`, `run_id`: for the log. `waits`: whether to wait for a process that may be about to end. Raises
+        `OtherProcessError`, and `UnreadableError` for an error of the checkpointer."""
+        if self.is_served and self.is_made and not self.runs.store.is_shared:
             with reading(log_context(self.agent or self.graph, thread_id, run_id)):
                 await self._lock.take(self.read_timeout, waits=waits)
 

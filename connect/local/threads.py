@@ -131,6 +131,7 @@ class LocalThreads:
         """See `thread_info.Threads`. Inputs that arrive meanwhile, and runs that `start` begins, wait, and then run on
         a new thread. A thread that can't be read is deleted like any other. A deletion that has failed can be repeated:
         the checkpoints are deleted after the data in other places, since without them the thread is unknown."""
+        await self._source.hold_threads(thread_id)  # the thread may have a run in another process
         await existing_thread(self, thread_id)
         store, key = self._source.runs.store, self._source.key(thread_id)
         kept = self._source.graph.store

@@ -164,11 +164,6 @@ class Platform(PlatformSource):
             last = await outcome_with_replaced(last, options, self.thread_at(thread_id).history())
         return replace(state, run_id=last.run_id, view=idle_view(thread_id, last, options))
 
-    async def hold_threads(
-        self, thread_id: str | None = None, run_id: str | None = None, *, waits: bool = True
-    ) -> None:
-        """See `Backend`. Does nothing, because the server decides what runs."""
-
 
 def platform_of(source: Any) -> Platform | None:
     """Returns the platform that a source is, or is taken as: a `Platform`, an asynchronous client, or a `RemoteGraph`

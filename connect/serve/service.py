@@ -184,7 +184,6 @@ class Service:
             case Watch():
                 return await self._watch(opened, operation, caller)
             case Stop():
-                await thread.hold(operation.run_id)  # a run of another process would not be found
                 try:  # a synchronous node cannot be interrupted, but the run's readers receive its end at once
                     return Stopped(await thread.stop(operation.run_id, wait=self.limits.stop_timeout))
                 except RunNotFoundError:
@@ -199,7 +198,6 @@ class Service:
             case ChangeThread():
                 return OneThread(opened.name, await thread.change(operation.metadata))
             case DeleteThread():
-                await thread.hold()  # the thread may have a run in another process
                 await thread.delete()
                 return Deleted()
 
@@ -233,7 +231,6 @@ class Service:
             if operation.is_direct:
                 options = direct_options(options)
             intake = await opened.agent.intake_for(caller.request)
-            await opened.thread.hold(run_input.run_id)
             batches = await opened.thread.run(
                 run_input, options=options, intake=intake, past_errors=operation.past_errors, queue=self.limits.queue
             )
@@ -318,11 +315,11 @@ class Service:
     async def hold_threads(self) -> None:
         """Makes this process the only one that runs on the threads of its agents. If another process already runs on
         the threads of an agent, that is logged, and requests that need these threads are refused."""
-        for name, agent in self.agents.items():
+        for source in self.locals:
             try:
-                await agent.backend.hold_threads(waits=False)
+                await source.hold_threads(waits=False)
             except AguiError as error:
-                log_failure(error, log_context(name, None))
+                log_failure(error, log_context(source.name, None))
 
     async def release_threads(self) -> None:
         """Lets other processes run on the threads of the agents."""
