@@ -22,7 +22,7 @@ from ..inputs.channels import check
 from ..inputs.thread_state import ThreadState
 from ..run_outcome import CancelResult, PastErrors, RunOutcome
 from ..thread_info import ThreadStatus
-from .checkpointers import Graph, answered, reading
+from .checkpointers import Graph, reading, wait_for_answer
 from .connect import attach_local
 from .run.run import Run
 from .source import GraphSource
@@ -93,7 +93,7 @@ class Local(GraphSource):
     async def probe(self) -> None:
         """See `Backend`. A function that makes graphs is not called, since it may need a user."""
         if self.is_made and isinstance(saver := self.graph.checkpointer, BaseCheckpointSaver):
-            await answered(saver.aget_tuple(_PROBED), self.read_timeout)
+            await wait_for_answer(saver.aget_tuple(_PROBED), self.read_timeout)
         await self.runs.store.ping()
 
     @property

@@ -62,7 +62,7 @@ def with_threads(graph: Graph, saver: BaseCheckpointSaver[Any] | None, store: Ba
     return graph.copy(update=update) if update else graph
 
 
-async def answered(call: Coroutine[Any, Any, _Answer], seconds: float = READ_TIMEOUT) -> _Answer:
+async def wait_for_answer(call: Coroutine[Any, Any, _Answer], seconds: float = READ_TIMEOUT) -> _Answer:
     """Returns the result of a call to a checkpointer or a store. Raises what the call raises, and `SilentError` if it
     takes longer than `seconds`. In that case the call is cancelled, but its end is not awaited: on a connection whose
     server is silent, the call may never end."""

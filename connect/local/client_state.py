@@ -24,7 +24,7 @@ from langgraph.channels import BinaryOperatorAggregate, LastValue
 from langgraph.checkpoint.base import BaseCheckpointSaver, copy_checkpoint
 
 from ..inputs.unsent import without_pending
-from .checkpointers import Graph, answered, reading
+from .checkpointers import Graph, reading, wait_for_answer
 
 _OF_INPUTS: Final = str(UUID(int=0))
 """The id of the task under which LangGraph stores what a `Command` writes."""
@@ -46,7 +46,7 @@ async def written_in_place(
     if not values or not isinstance(saver, BaseCheckpointSaver):
         return dict(values)
     with reading(label):
-        saved = await answered(saver.aget_tuple(config))
+        saved = await wait_for_answer(saver.aget_tuple(config))
     if saved is None:
         return dict(values)
     pending = frozenset(channel for task, channel, _ in saved.pending_writes or () if task == _OF_INPUTS)

@@ -32,7 +32,7 @@ from ..replaced_messages import outcome_with_replaced
 from ..run_outcome import RunOutcome
 from ..submission import NewRun, ThreadRead
 from ..thread_info import Checkpoint
-from .checkpointers import Graph, answered, reading
+from .checkpointers import Graph, reading, wait_for_answer
 from .checkpoints.clock import newest_id, wait_for_clock
 from .checkpoints.history import history
 from .checkpoints.thread_state import CheckpointRead
@@ -142,7 +142,7 @@ class LocalPort:
         if not isinstance(saver := self._graph.checkpointer, BaseCheckpointSaver):
             return ""
         with reading(self.label):
-            return await answered(newest_id(saver, self._thread.id), self._source.read_timeout)
+            return await wait_for_answer(newest_id(saver, self._thread.id), self._source.read_timeout)
 
     async def _write_in_place(self, run: NewRun, config: RunnableConfig) -> dict[str, Any]:
         """Writes the state of an input into the checkpoint from which the run continues, and returns the values that

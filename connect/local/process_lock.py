@@ -35,7 +35,7 @@ from hashlib import sha256
 from typing import Any, Final
 
 from ..errors import OtherProcessError
-from .checkpointers import answered
+from .checkpointers import wait_for_answer
 
 if sys.platform == "win32":
     import msvcrt
@@ -73,7 +73,7 @@ class ProcessLock:
         """
         clock = asyncio.get_running_loop().time
         until = clock() + (_PATIENCE if waits and self._is_patient else 0.0)
-        while not await answered(self._try_to_take(), seconds):
+        while not await wait_for_answer(self._try_to_take(), seconds):
             if clock() >= until:
                 # the other process is not about to end, so the next request need not wait
                 self._is_patient = self._is_patient and not waits

@@ -20,7 +20,7 @@ from ...translator import Options
 from ..errors import RunNotFoundError, log_context
 from ..replaced_messages import outcome_with_replaced
 from ..run_outcome import RunOutcome
-from .checkpointers import Graph, answered, has_checkpointer
+from .checkpointers import Graph, has_checkpointer, wait_for_answer
 from .checkpoints.history import history
 from .checkpoints.outcome import outcome_without_checkpoint
 from .checkpoints.thread_state import CheckpointRead, newest, outcome_at, read
@@ -67,7 +67,7 @@ class LocalThread:
             source.runs.owners.note(key, run.metadata)
         if not isinstance(saver, BaseCheckpointSaver):
             return access.allows(source.runs.owners.known(key))
-        return access.allows(await answered(source.runs.owners.find(key, saver, access), source.read_timeout))
+        return access.allows(await wait_for_answer(source.runs.owners.find(key, saver, access), source.read_timeout))
 
     def may_still_be_used(self) -> bool:
         """Returns the same as `may_be_used`, by what this process has learned since then, without asking again."""
@@ -92,7 +92,7 @@ class LocalThread:
         if not isinstance(saver, BaseCheckpointSaver) or not await self.may_be_used():
             return None
         at: Any = {"configurable": {"thread_id": self.id, "checkpoint_ns": ""}}
-        saved = await answered(saver.aget_tuple(at), self.source.read_timeout)
+        saved = await wait_for_answer(saver.aget_tuple(at), self.source.read_timeout)
         if saved is None:
             return None
         metadata: Mapping[str, Any] = saved.metadata
@@ -107,7 +107,7 @@ class LocalThread:
     ) -> CheckpointRead:
         """Reads the state, for an input or for `connect.thread`. `graph`: the graph that reads it. `last`: how the last
         run ended, as the run store knows it."""
-        return await answered(read(graph, config, last, options.messages_key), self.source.read_timeout)
+        return await wait_for_answer(read(graph, config, last, options.messages_key), self.source.read_timeout)
 
     async def active(self) -> ActiveRun | None:
         """Returns the run that is active on the thread, in any process."""
@@ -144,7 +144,7 @@ class LocalThread:
                 self.is_quiet = run is None and not facts.has_inputs
                 return (None if last is None else last.run), facts.readable
             graph = await self.graph()
-            idle = await answered(self._idle(graph, last), source.read_timeout)
+            idle = await wait_for_answer(self._idle(graph, last), source.read_timeout)
             if idle is not None:
                 config = {"configurable": {"thread_id": self.id}}
                 checkpoints = history(graph, config, source.read_timeout)

@@ -37,7 +37,7 @@ from ..thread_info import (
     existing_thread,
     first_checkpoints,
 )
-from .checkpointers import Graph, answered, reading
+from .checkpointers import Graph, reading, wait_for_answer
 from .checkpoints.history import history
 from .index.index import index_of
 from .index.reading import NAMESPACE, IndexedAgent, updated_metadata
@@ -85,10 +85,10 @@ class LocalThreads:
         seconds = self._source.read_timeout
         with self._reading(None):
             lock, running = runs.indexing.lock(agent), runs.threads_running(agent.key("").namespace)
-            floor = await answered(index.catch_up(agent, running, last, lock), seconds)
+            floor = await wait_for_answer(index.catch_up(agent, running, last, lock), seconds)
             while rows_read < _MOST_ROWS:
                 selection = Selection(count, last, floor, statuses, required)
-                page = await answered(index.page(agent, selection), seconds)
+                page = await wait_for_answer(index.page(agent, selection), seconds)
                 for checkpoint_id, row in page:
                     if len(listed) == limit:
                         return _page(listed, last)
@@ -110,7 +110,7 @@ class LocalThreads:
             return None
         with self._reading(thread_id):
             agent = await self._agent()
-            row = await answered(index_of(self._saver).row(agent, thread_id), self._source.read_timeout)
+            row = await wait_for_answer(index_of(self._saver).row(agent, thread_id), self._source.read_timeout)
         return None if row is None or row.status is None or not agent.may_use(row) else _info(row)
 
     async def update(self, thread_id: str, metadata: Mapping[str, Any]) -> ThreadInfo:
@@ -122,7 +122,7 @@ class LocalThreads:
             raise NotSupportedError("The graph has no store to keep the metadata of threads in.")
         with self._reading(thread_id):
             agent = await self._agent()
-            before = await answered(updated_metadata(agent, thread_id), self._source.read_timeout)
+            before = await wait_for_answer(updated_metadata(agent, thread_id), self._source.read_timeout)
             await store.aput(NAMESPACE, thread_id, {**before, **metadata})
             await index_of(agent.saver).read(agent, thread_id)
         return await existing_thread(self, thread_id)

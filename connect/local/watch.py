@@ -34,7 +34,7 @@ from ..events.relay import Relayed, relaying
 from ..idle import end_events, idle_events
 from ..inputs.answers.resume import id_of
 from ..run_outcome import UNFINISHED, PastErrors, RunOutcome, written_as
-from .checkpointers import answered, has_checkpointer
+from .checkpointers import has_checkpointer, wait_for_answer
 from .checkpoints.history import state_at
 from .checkpoints.thread_state import outcome_at
 from .source import GraphSource
@@ -225,9 +225,9 @@ class _Watch:
         where: Any = {"configurable": {"thread_id": self._thread_id, "checkpoint_id": outcome.checkpoint_id}}
         has_begun = False
         for _ in range(_STEPS):
-            state = await answered(state_at(graph, where), self._source.read_timeout)
+            state = await wait_for_answer(state_at(graph, where), self._source.read_timeout)
             if has_begun:
-                last = await answered(outcome_at(graph, state, None), self._source.read_timeout)
+                last = await wait_for_answer(outcome_at(graph, state, None), self._source.read_timeout)
                 return RunOutcome(run_id, last.values, last.ending, last.stopped)
             has_begun = (state.metadata or {}).get("source") == "input"
             if state.parent_config is None:
@@ -265,7 +265,7 @@ async def _mark_of(source: GraphSource, thread_id: str) -> tuple[str, int] | Non
     if not isinstance(saver, BaseCheckpointSaver):
         return None
     newest: Any = {"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}
-    saved = await answered(saver.aget_tuple(newest), source.read_timeout)
+    saved = await wait_for_answer(saver.aget_tuple(newest), source.read_timeout)
     return None if saved is None else (saved.checkpoint["id"], len(saved.pending_writes or ()))
 
 

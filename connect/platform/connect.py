@@ -22,26 +22,26 @@ from ..idle import idle_events_off_loop
 from ..replaced_messages import outcome_with_replaced
 from ..run_outcome import PastErrors, RunOutcome, was_written, written_as
 from .join.attach import Attachment
-from .look import Answered, Look, Runs, client_run_id
+from .look import JsonObject, Look, ThreadRuns, client_run_id
 from .outcome import ACTIVE, is_of, run_outcome
 from .source import PlatformSource
 
 _REMEMBERED: Final = 64
 
 
-def is_running(run: Answered) -> bool:
+def is_running(run: JsonObject) -> bool:
     """Returns whether an active run has begun."""
     return run.get("status") == "running"
 
 
-def is_due(run: Answered) -> bool:
+def is_due(run: JsonObject) -> bool:
     """Returns whether an active run has begun, or begins as soon as it can. A run that waits for its time
     (`after_seconds`) does not: its creation time is that time, later than its last update."""
     created, updated = run.get("created_at"), run.get("updated_at")
     return is_running(run) or not (created and updated) or _time(created) <= _time(updated)
 
 
-def _is_active(run: Answered) -> bool:
+def _is_active(run: JsonObject) -> bool:
     return run.get("status") in ACTIVE
 
 
@@ -49,7 +49,7 @@ def _time(text: Any) -> datetime:
     return datetime.fromisoformat(str(text))
 
 
-def _run_of_writer(thread: Answered) -> Answered:
+def _run_of_writer(thread: JsonObject) -> JsonObject:
     """Returns a run that names the thread's graph, for a thread that was only written or copied and has no run."""
     return {"assistant_id": (thread.get("metadata") or {}).get("graph_id")}
 
@@ -86,7 +86,7 @@ class ThreadFollower:
 
     @relaying
     async def batches(
-        self, run_id: str | None = None, *, joins: Callable[[Answered], bool] = _is_active, follow: bool = True
+        self, run_id: str | None = None, *, joins: Callable[[JsonObject], bool] = _is_active, follow: bool = True
     ) -> Relayed:
         """Yields the thread's state, and the runs that are running or queued on it, to their end.
 
@@ -149,22 +149,22 @@ class ThreadFollower:
         """Whether the server could not be reached again in the middle of a run, so that no more is requested of it."""
         return (self.reader.view.terminal or {}).get("code") == Lost.code
 
-    def _next_active(self, runs: Runs, joins: Callable[[Answered], bool]) -> Answered | None:
+    def _next_active(self, runs: ThreadRuns, joins: Callable[[JsonObject], bool]) -> JsonObject | None:
         """Returns the active run, if the reader is to be attached to it."""
         active = runs.active
         return None if active is None or self.has_emitted(str(active["run_id"])) or not joins(active) else active
 
-    async def _options_of(self, run: Answered | None) -> Options:
+    async def _options_of(self, run: JsonObject | None) -> Options:
         """Returns the options for this run: those that were passed in, or else those for its assistant's output
         schema."""
         return direct_options(self._options or await self._platform.options((run or {}).get("assistant_id")))
 
-    async def _attachment(self, run: Answered, earlier: Collection[str] | None) -> Attachment:
+    async def _attachment(self, run: JsonObject, earlier: Collection[str] | None) -> Attachment:
         self.attached_run = str(run["run_id"])
         self.mark_emitted(self.attached_run)
         return Attachment(self.thread, run, self.reader, await self._options_of(run), earlier=earlier)
 
-    def _see_first(self, runs: Runs, active: Answered | None, look: Look | None) -> None:
+    def _see_first(self, runs: ThreadRuns, active: JsonObject | None, look: Look | None) -> None:
         """Takes the first look. Of the runs that had ended before it, the reader gets only the last, or those since
         `since`."""
         self._has_looked = True
@@ -176,12 +176,12 @@ class ThreadFollower:
                 self._checkpoint_id = look.checkpoint_id
         self._emitted.extend(str(run["run_id"]) for run in skipped)
 
-    def _missed(self, runs: Runs) -> list[Answered]:
+    def _missed(self, runs: ThreadRuns) -> list[JsonObject]:
         """Returns the runs that have ended and were not emitted, the oldest first."""
         ended = [run for run in reversed(runs.recent) if not _is_active(run)]
         return [run for run in ended if not self.has_emitted(str(run["run_id"]))]
 
-    async def _past(self, look: Look, run: Answered) -> list[Event]:
+    async def _past(self, look: Look, run: JsonObject) -> list[Event]:
         """Returns the events of a run that has ended; none if it was cancelled before it began and is not the last."""
         outcome = await self.thread.outcome_of(str(run["run_id"]), run, look)
         self.mark_emitted(outcome.run_id)

@@ -1,5 +1,5 @@
-"""The answers of a platform about the runs and the state of a thread, as values: `Runs`, and `Look`, a thread at one
-moment. No I/O. `outcome` combines several answers."""
+"""The answers of a platform about the runs and the state of a thread, as values: `ThreadRuns`, and `Look`, a thread at
+one moment. No I/O. `outcome` combines several answers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..run_outcome import RunOutcome
 from ..thread_info import Checkpoint
 from .outcome import interrupts_of, run_outcome
 
-Answered = Mapping[str, Any]
+JsonObject = Mapping[str, Any]
 
 RUN_ID: Final = "agui_run_id"
 """The key of a run's metadata with the id that its client gave it, because platforms make run ids of their own."""
@@ -27,14 +27,14 @@ WRITTEN: Final = "agui_written"
 and earlier runs have written there (`written_at`)."""
 
 
-def has_kwargs(run: Answered) -> bool:
+def has_kwargs(run: JsonObject) -> bool:
     """Returns whether a run says how it was started. On a server whose runs do not (Aegra), the events of all runs are
     kept, and states can't be searched for by their metadata."""
     kwargs = run.get("kwargs")
     return isinstance(kwargs, Mapping) and bool(kwargs)
 
 
-def run_metadata(run: Answered) -> Metadata:
+def run_metadata(run: JsonObject) -> Metadata:
     """Returns the metadata that a run was started with. (Aegra shows only those in its config.)"""
     merged: dict[str, Any] = {}
     for owner in (run.get("config"), run):
@@ -43,13 +43,13 @@ def run_metadata(run: Answered) -> Metadata:
     return merged
 
 
-def client_run_id(run: Answered) -> str:
+def client_run_id(run: JsonObject) -> str:
     """Returns the id under which a run is emitted: its client's, or else the platform's."""
     run_id = run_metadata(run).get(RUN_ID)
     return run_id if isinstance(run_id, str) and run_id else str(run["run_id"])
 
 
-def written_at(checkpoint_id: str | None, runs: Sequence[Answered]) -> frozenset[str]:
+def written_at(checkpoint_id: str | None, runs: Sequence[JsonObject]) -> frozenset[str]:
     """Returns the channels that these runs have written after they continued from this checkpoint, which the thread's
     state does not say. No run may write one of them again (see `inputs.unsent`)."""
     channels: set[str] = set()
@@ -65,20 +65,20 @@ def written_mark(checkpoint_id: str | None, channels: Collection[str]) -> str:
     return orjson.dumps({"checkpoint": checkpoint_id, "channels": sorted(channels)}).decode()
 
 
-class Runs(NamedTuple):
+class ThreadRuns(NamedTuple):
     """The runs of a thread, as one request lists them."""
 
-    active: Answered | None
+    active: JsonObject | None
     """The run that is running, or else the one that has been queued longest."""
-    recent: Sequence[Answered]
+    recent: Sequence[JsonObject]
     """The newest runs, whatever their status, the newest first."""
 
-    def with_id(self, run_id: str) -> Answered | None:
+    def with_id(self, run_id: str) -> JsonObject | None:
         """Returns the run with this id, or None if it is not among them."""
         runs = self.recent if self.active is None else (self.active, *self.recent)
         return next((run for run in runs if run["run_id"] == run_id), None)
 
-    def before(self, run: Answered) -> frozenset[str] | None:
+    def before(self, run: JsonObject) -> frozenset[str] | None:
         """Returns the ids of the newest runs that came before this one; None if it is not among the newest."""
         ids = [str(recent["run_id"]) for recent in self.recent]
         return frozenset(ids[ids.index(str(run["run_id"])) + 1 :]) if str(run["run_id"]) in ids else None
@@ -87,25 +87,25 @@ class Runs(NamedTuple):
 class Look(NamedTuple):
     """A thread at one moment, as nearly as one round of requests can show it."""
 
-    runs: Runs
-    state: Answered
+    runs: ThreadRuns
+    state: JsonObject
     """Its newest state, with those of its subgraphs."""
-    thread: Answered
+    thread: JsonObject
     """The thread itself, as the server describes it; often empty. It is requested only if the last run did not succeed
     or made no state, because it repeats all values of the state."""
 
     @property
-    def active(self) -> Answered | None:
-        """See `Runs`."""
+    def active(self) -> JsonObject | None:
+        """See `ThreadRuns`."""
         return self.runs.active
 
     @property
-    def recent(self) -> Sequence[Answered]:
-        """See `Runs`."""
+    def recent(self) -> Sequence[JsonObject]:
+        """See `ThreadRuns`."""
         return self.runs.recent
 
     @property
-    def last(self) -> Answered | None:
+    def last(self) -> JsonObject | None:
         """The newest run."""
         return next(iter(self.recent), None)
 
@@ -148,7 +148,7 @@ class Look(NamedTuple):
         return None if checkpoint_id is None else str(checkpoint_id)
 
 
-def checkpoint_of(state: Answered) -> Checkpoint:
+def checkpoint_of(state: JsonObject) -> Checkpoint:
     """Converts a state from the server's list."""
     return Checkpoint(
         id=str(state["checkpoint"]["checkpoint_id"]),

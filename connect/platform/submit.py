@@ -46,7 +46,7 @@ from ..submission import NewRun, ThreadRead, submit
 from ..thread_info import Checkpoint
 from .join.attach import Attachment
 from .join.run_stream import run_events
-from .look import RUN_ID, WRITTEN, Answered, Look, client_run_id, has_kwargs, written_at, written_mark
+from .look import RUN_ID, WRITTEN, JsonObject, Look, client_run_id, has_kwargs, written_at, written_mark
 from .outcome import ACTIVE, subgraphs
 from .source import PlatformSource
 from .thread import PlatformThread
@@ -179,7 +179,7 @@ class PlatformPort:
         return values, written_mark(at, pending | values.keys())
 
     @relaying
-    async def _read_run(self, started: Answered, run: NewRun, waiting: Sequence[Subgraph]) -> Relayed:
+    async def _read_run(self, started: JsonObject, run: NewRun, waiting: Sequence[Subgraph]) -> Relayed:
         """Yields the run to its end, and then the run of the rest of its input. `waiting`: the subgraphs that the run
         continues."""
         request, reader, is_over = run.request, run.request.reader(), False
@@ -197,20 +197,22 @@ class PlatformPort:
             yield await _when_free(self._source, self._thread, replace(run.rest, view=reader.view))
 
 
-def _own_run(look: Look, run_id: str) -> Answered | None:
+def _own_run(look: Look, run_id: str) -> JsonObject | None:
     """Returns the active run with this run id, which an earlier copy of the same request has started; None without
     one."""
     runs = (run for run in (look.active, *look.recent) if run is not None and run.get("status") in ACTIVE)
     return next((run for run in runs if run_id in (client_run_id(run), run["run_id"])), None)
 
 
-def _attach(thread: PlatformThread, run: Answered, request: RunRequest) -> Batches:
+def _attach(thread: PlatformThread, run: JsonObject, request: RunRequest) -> Batches:
     """Returns the events of a run that is already active, for the request's client."""
     return Attachment(thread, run, request.reader(), request.options).batches()
 
 
 @relaying
-async def _submit_after(run: Answered, source: PlatformSource, thread: PlatformThread, request: RunRequest) -> Relayed:
+async def _submit_after(
+    run: JsonObject, source: PlatformSource, thread: PlatformThread, request: RunRequest
+) -> Relayed:
     """Waits for the end of another run, and then yields the events of the client's run."""
     async with aclosing(run_events(thread, str(run["run_id"]), replays=False)) as notices:
         async for _ in notices:

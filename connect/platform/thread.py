@@ -28,7 +28,7 @@ from ..errors import (
 from ..run_outcome import RunOutcome
 from ..thread_info import Checkpoint
 from .calls import Retries, RetryPolicy, at_once, retried, sdk_call
-from .look import Answered, Look, Runs, checkpoint_of, client_run_id, has_kwargs, run_metadata
+from .look import JsonObject, Look, ThreadRuns, checkpoint_of, client_run_id, has_kwargs, run_metadata
 from .outcome import ACTIVE, is_of, paused, run_outcome
 
 _Answer = TypeVar("_Answer")
@@ -76,7 +76,7 @@ class PlatformThread:
         self._owner: str | None = None
         """The agent that owns the thread, once it is known."""
 
-    async def exists(self, runs: Sequence[Answered] | None = None) -> bool:
+    async def exists(self, runs: Sequence[JsonObject] | None = None) -> bool:
         """Returns whether the thread exists and may be used. If every thread may be used, this makes no request, and
         returns True. `runs`: its newest runs, if they are known."""
         if self._is_known or not self._access.keys:
@@ -120,14 +120,14 @@ class PlatformThread:
             key: value for key, value in stamp.items() if not isinstance(value, list)
         }  # Aegra accepts no lists in a run
 
-    async def runs(self, run_id: str | None = None) -> Runs | None:
+    async def runs(self, run_id: str | None = None) -> ThreadRuns | None:
         """Returns the thread's runs, or only the run `run_id`. None if the thread does not exist or may not be used.
 
         Raises `PlatformError` (404) if the thread has no run of this id.
         """
         if run_id is not None:
             run = await self._request(lambda: self.client.runs.get(self.id, run_id))
-            return Runs(run if run.get("status") in ACTIVE else None, [run]) if await self.exists([run]) else None
+            return ThreadRuns(run if run.get("status") in ACTIVE else None, [run]) if await self.exists([run]) else None
         newest = await self._list_runs(_FEW)
         if newest is None or not await self.exists(newest):
             return None
@@ -135,9 +135,9 @@ class PlatformThread:
         if len(newest) == _FEW and not running:  # the running one may be older than all of these
             older = await self._active()
             running, pending = older[0] or running, older[1] or pending
-        return Runs(next(reversed(running or pending), None), newest)
+        return ThreadRuns(next(reversed(running or pending), None), newest)
 
-    async def look(self, runs: Runs | None = None) -> Look | None:
+    async def look(self, runs: ThreadRuns | None = None) -> Look | None:
         """Returns the thread with its state; None if there is no such thread.
 
         `runs`: the runs, if they have been listed already. The list must come before the state: only then is the state
@@ -151,7 +151,7 @@ class PlatformThread:
             look = None if runs is None else await self.look_at(runs)
         return look
 
-    async def look_at(self, runs: Runs) -> Look | None:
+    async def look_at(self, runs: ThreadRuns) -> Look | None:
         """Returns the thread with its state and these runs; None if there is no such thread."""
         last = next((run for run in runs.recent if run.get("status") not in ACTIVE), None)
         if last is not None and last.get("status") == "success":
@@ -173,12 +173,12 @@ class PlatformThread:
         maker = (look.state.get("metadata") or {}).get("run_id")
         return maker is not None and look.runs.with_id(maker) is None and await self.run(str(maker)) is not None
 
-    async def state(self) -> Answered:
+    async def state(self) -> JsonObject:
         """Returns the thread's newest state, with the states of the subgraphs that have begun and not ended."""
-        state: Answered = await self._request(lambda: self.client.threads.get_state(self.id, subgraphs=True))
+        state: JsonObject = await self._request(lambda: self.client.threads.get_state(self.id, subgraphs=True))
         return state
 
-    async def run(self, run_id: str) -> Answered | None:
+    async def run(self, run_id: str) -> JsonObject | None:
         """Returns a run of this thread; None if the thread has no run with this id, or has it no longer."""
         return await self._or_none(lambda: self._request(lambda: self.client.runs.get(self.id, run_id)))
 
@@ -200,11 +200,11 @@ class PlatformThread:
         """Gives up the unfinished work of the thread's last run."""
         await self._request(lambda: self.client.threads.update_state(self.id, None, as_node=END))
 
-    async def start(self, assistant_id: str, **arguments: Any) -> Answered:
+    async def start(self, assistant_id: str, **arguments: Any) -> JsonObject:
         """Starts a run, and returns it. `arguments`: those of `runs.create`. The request is not repeated, because after
         a lost connection the run may have been started. Raises `RunConflictError` if another run is in the way."""
         try:
-            run: Answered = await sdk_call(self.client.runs.create(self.id, assistant_id, **arguments))
+            run: JsonObject = await sdk_call(self.client.runs.create(self.id, assistant_id, **arguments))
         except PlatformError as error:
             if error.status == _CONFLICT:
                 raise RunConflictError(f"thread {self.id!r} has an active run") from error
@@ -214,10 +214,10 @@ class PlatformThread:
     async def outcome(self, run_id: str) -> RunOutcome:
         """Returns how a run ended that is no longer active; see `outcome_of`."""
         run = await self.run(run_id)
-        look = None if run is None else await self.look_at(Runs(None, [run]))
+        look = None if run is None else await self.look_at(ThreadRuns(None, [run]))
         return await self.outcome_of(run_id, run, look)
 
-    async def outcome_of(self, run_id: str, run: Answered | None, look: Look | None) -> RunOutcome:
+    async def outcome_of(self, run_id: str, run: JsonObject | None, look: Look | None) -> RunOutcome:
         """Returns how a run ended that is no longer active, by a look at its thread after its end.
 
         `run`: one of the look's; None for a run that is gone because it was rolled back, so that its thread is as it
@@ -289,7 +289,7 @@ class PlatformThread:
         await self.client.runs.cancel(self.id, run_id, wait=wait)
         return True
 
-    async def _state_after(self, run: Answered) -> Answered | None:
+    async def _state_after(self, run: JsonObject) -> JsonObject | None:
         """Returns the newest state that this run made; None if it made none, or if none is left."""
         run_id = str(run["run_id"])
         if has_kwargs(run):
@@ -304,7 +304,7 @@ class PlatformThread:
                     return made
         return None
 
-    async def _pages(self, page: int, before: str | None = None) -> AsyncGenerator[list[Answered], None]:
+    async def _pages(self, page: int, before: str | None = None) -> AsyncGenerator[list[JsonObject], None]:
         """Yields pages of the thread's states, the newest first. Servers read `before` in two forms, and both are sent:
         a checkpoint, and the config of one, without which `langgraph dev` fails."""
         while True:
@@ -316,13 +316,13 @@ class PlatformThread:
                 return
             before = str(states[-1]["checkpoint"]["checkpoint_id"])
 
-    async def _states(self, limit: int, **which: Any) -> list[Answered]:
+    async def _states(self, limit: int, **which: Any) -> list[JsonObject]:
         """Returns states of the thread, the newest first."""
         return list(await self._request(lambda: self.client.threads.get_history(self.id, limit=limit, **which)))
 
-    async def metadata(self) -> Answered:
+    async def metadata(self) -> JsonObject:
         """Returns the thread itself, as the server describes it."""
-        thread: Answered = await self._request(lambda: self.client.threads.get(self.id))
+        thread: JsonObject = await self._request(lambda: self.client.threads.get(self.id))
         return thread
 
     async def _own_metadata(self) -> Metadata | None:

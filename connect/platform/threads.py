@@ -34,7 +34,7 @@ from ..thread_info import (
     opening_of,
 )
 from .calls import retried
-from .look import Answered
+from .look import JsonObject
 from .source import PlatformSource, which_assistant
 from .thread import NOT_FOUND
 
@@ -129,7 +129,7 @@ class PlatformThreads:
             return []
         return await first_checkpoints(self._source.thread_at(thread_id).history(limit, before), limit)
 
-    async def _info(self, thread: Answered) -> ThreadInfo:
+    async def _info(self, thread: JsonObject) -> ThreadInfo:
         metadata = thread.get("metadata") or {}
         status: ThreadStatus = _STATUSES.get(thread["status"], "idle")
         if thread["status"] == "interrupted":
@@ -175,12 +175,12 @@ class _Cursor:
             raise ValueError(f"after: expected the `next` of a page, got {after[:64]!r}") from None
         return cursor
 
-    def has_passed(self, thread: Answered) -> bool:
+    def has_passed(self, thread: JsonObject) -> bool:
         """Returns whether a thread is on the pages up to here, because it is this one or is newer."""
         return str(thread["thread_id"]) == self.thread_id or _changed(thread) > self.changed
 
 
-def _opening(thread: Answered) -> str | None:
+def _opening(thread: JsonObject) -> str | None:
     """Returns the opening of a thread that was searched for, or that was read with its values."""
     if (extracted := thread.get("extracted")) is not None:
         return opening_of(extracted.get("first_message"))
@@ -188,6 +188,6 @@ def _opening(thread: Answered) -> str | None:
     return opening_of(values.get("messages")) if isinstance(values, dict) else None
 
 
-def _changed(thread: Answered) -> datetime:
+def _changed(thread: JsonObject) -> datetime:
     """Returns when the server last changed a thread."""
     return datetime.fromisoformat(str(thread["updated_at"]))

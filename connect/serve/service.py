@@ -63,7 +63,7 @@ from .operations import (
 from .readiness import Readiness
 from .requests.bodies import Bodies
 from .requests.users import Action, Caller, Users, forbidden
-from .streams.endings import answered, answers, unbegun
+from .streams.endings import answers, unbegun, with_run_finished
 from .streams.shutdown import Closing
 from .streams.transmission import Stream
 
@@ -215,7 +215,7 @@ class Service:
         opened = await self._open_for(operation, "read", caller)
         with ExitStack() as taken:
             taken.enter_context(self.capacity.reader(caller.identity))
-            batches = answered(
+            batches = with_run_finished(
                 unbegun(why, self._connect_again(opened)), operation.input, partial(self._connect_again, opened)
             )
             return self._stream(opened, batches, None, taken.pop_all(), has_offsets=False)
@@ -237,7 +237,7 @@ class Service:
             if source.runs is not None:
                 start.close()  # from here on `Runs` counts it
             if answers(run_input):
-                batches = answered(batches, run_input, partial(self._connect_again, opened))
+                batches = with_run_finished(batches, run_input, partial(self._connect_again, opened))
             return self._stream(opened, batches, version, taken.pop_all(), has_offsets=not answers(run_input))
 
     async def _connect(self, opened: AgentThread, operation: Connect, caller: Caller) -> Stream:

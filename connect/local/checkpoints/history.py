@@ -19,7 +19,7 @@ from langgraph.types import StateSnapshot
 
 from ....translator import Options, message_ids
 from ...thread_info import Checkpoint
-from ..checkpointers import Graph, answered
+from ..checkpointers import Graph, wait_for_answer
 
 _FIRST_PAGE, _LARGEST_PAGE = 8, 64
 _END: Final = "__end__"
@@ -38,7 +38,7 @@ async def history(
     page, newer = _FIRST_PAGE, before
     while True:
         older: Any = None if newer is None else {"configurable": {"checkpoint_id": newer}}
-        states = await answered(_page(graph, config, older, page), seconds)
+        states = await wait_for_answer(_page(graph, config, older, page), seconds)
         for state in states:
             newer = str(state.config["configurable"]["checkpoint_id"])
             yield _checkpoint(state, newer)

@@ -31,7 +31,7 @@ from ...inputs.intake import Intake, OnDisconnect
 from ...inputs.planning import NoEdits
 from ...recent import Recent
 from ...run_outcome import UNFINISHED, RunOutcome, Subgraph
-from ..checkpointers import Graph, answered, check_saver, has_checkpointer, reading
+from ..checkpointers import Graph, check_saver, has_checkpointer, reading, wait_for_answer
 from ..checkpoints.clock import newest_id, wait_for_clock
 from ..checkpoints.owners import Owners
 from ..factory import MadeGraph
@@ -225,7 +225,7 @@ class Runs:
             since = await self.store.revision(thread) if revision is None else revision
             if newest is None:
                 with reading(run.label):
-                    newest = await answered(newest_id(saver, thread.thread_id))
+                    newest = await wait_for_answer(newest_id(saver, thread.thread_id))
             await wait_for_clock(newest, run.label)
             try:
                 return await self.store.claim(thread, run, since)

@@ -37,7 +37,7 @@ from ...replaced_messages import with_replaced
 from ...run_outcome import RunOutcome, Subgraph
 from ...tracing import active_trace_id
 from ..http import Received
-from ..look import Answered, Look, client_run_id, has_kwargs
+from ..look import JsonObject, Look, client_run_id, has_kwargs
 from ..outcome import is_of
 from ..thread import PlatformThread
 from .partial_messages import PartialMessageFilter
@@ -55,7 +55,7 @@ _LEFT_OUT = (
 _log = logging.getLogger(__name__)
 
 
-def replays(run: Answered) -> bool:
+def replays(run: JsonObject) -> bool:
     """Whether the server keeps this run's events. If the server's runs do not say so, it always keeps them."""
     return bool(run["kwargs"].get("resumable")) if has_kwargs(run) else True
 
@@ -83,7 +83,7 @@ class Attachment:
     def __init__(
         self,
         thread: PlatformThread,
-        run: Answered,
+        run: JsonObject,
         reader: Reader,
         options: Options,
         translator: Translator | None = None,
@@ -120,7 +120,7 @@ class Attachment:
     def from_start(
         cls,
         thread: PlatformThread,
-        run: Answered,
+        run: JsonObject,
         reader: Reader,
         options: Options,
         *,
@@ -221,7 +221,7 @@ class Attachment:
             return []  # messages that the reader has in part must not be removed before the replay is folded
         return self._reader.join(current.view)
 
-    def _is_later(self, state: Answered) -> bool:
+    def _is_later(self, state: JsonObject) -> bool:
         """Whether a later run has made the state. If so, this run is over, and has nothing of that state."""
         if self._earlier is None or is_of(state, self._run_id):
             return False
@@ -277,7 +277,7 @@ class Attachment:
         return translator
 
 
-def _has_begun(state: Answered, run_id: str) -> bool:
+def _has_begun(state: JsonObject, run_id: str) -> bool:
     """Whether the state may contain effects of this run, which a replay would emit again."""
     return state.get("created_at") is not None and is_of(state, run_id)
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from ...errors import ConnectionLost
 from ..calls import Retries, RetryPolicy
 from ..http import Received, event_stream
-from ..look import Answered, Runs
+from ..look import JsonObject, ThreadRuns
 from ..outcome import ACTIVE
 from ..thread import PlatformThread
 from .replayed import ReplayFilter
@@ -38,9 +38,9 @@ class Connected(NamedTuple):
 class Ended(NamedTuple):
     """The run has ended. This is the last item of its stream."""
 
-    run: Answered | None
+    run: JsonObject | None
     """The run after its end; None if it was deleted."""
-    runs: Runs | None
+    runs: ThreadRuns | None
     """The runs of the thread, listed after its end; None if the thread was deleted."""
 
 

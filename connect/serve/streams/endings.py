@@ -53,7 +53,7 @@ async def unbegun(why: Event, thread: Batches) -> Relayed:
     yield thread
 
 
-async def answered(batches: Batches, run_input: RunAgentInput, connected: Connected) -> Batches:
+async def with_run_finished(batches: Batches, run_input: RunAgentInput, connected: Connected) -> Batches:
     """Yields the batches of a run that answers interrupts, followed by a `RUN_FINISHED` if the client still keeps these
     interrupts. `connected` is called if the run was stopped or has failed."""
     end = _End(run_input)

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from langgraph_agui.connect.platform.look import RUN_ID, Look, Runs, client_run_id
+from langgraph_agui.connect.platform.look import RUN_ID, Look, ThreadRuns, client_run_id
 from langgraph_agui.connect.platform.outcome import paused
 from langgraph_agui.connect.platform.submit import create_arguments
 from langgraph_agui.translator import Finished
@@ -15,7 +15,7 @@ def look(status: str = "success", thread: str = "idle", *, is_active: bool = Fal
     """A thread with one run, which made its state."""
     run = {"run_id": "r", "status": status, "metadata": {RUN_ID: "mine"}}
     held = {"values": {"messages": [{"type": "human", "content": "go"}]}, "next": [], "metadata": {"run_id": "r"}}
-    return Look(Runs(run if is_active else None, [run]), {**held, **state}, {"status": thread})
+    return Look(ThreadRuns(run if is_active else None, [run]), {**held, **state}, {"status": thread})
 
 
 def test_what_a_thread_holds_of_the_conversation_is_where_its_graph_has_it() -> None:
