@@ -48,34 +48,35 @@ class Answers:
         return bool(self.values) or self.continues is not None
 
 
-def is_answering(given: RunAgentInput) -> bool:
+def is_answering(run_input: RunAgentInput) -> bool:
     """Returns whether an input has answers."""
-    return bool(given.resume) or _command(given) is not None
+    return bool(run_input.resume) or _command(run_input) is not None
 
 
-def without_answers(given: RunAgentInput) -> RunAgentInput:
+def without_answers(run_input: RunAgentInput) -> RunAgentInput:
     """Returns the rest of an input, without its answers, as an input that follows it: with a run id of its own."""
-    forwarded = given.forwarded_props
+    forwarded = run_input.forwarded_props
     if isinstance(forwarded, Mapping):
         forwarded = {name: value for name, value in forwarded.items() if name != "command"}
-    run_id = f"{given.run_id[:LONGEST]}-messages"
-    return given.model_copy(update={"resume": None, "forwarded_props": forwarded, "run_id": run_id})
+    run_id = f"{run_input.run_id[:LONGEST]}-messages"
+    return run_input.model_copy(update={"resume": None, "forwarded_props": forwarded, "run_id": run_id})
 
 
-def answers(given: RunAgentInput, state: ThreadState, answer_cancelled: Callable[[Any], Any] | None) -> Answers:
+def answers(run_input: RunAgentInput, state: ThreadState, answer_cancelled: Callable[[Any], Any] | None) -> Answers:
     """Returns the answers in an input to the interrupts that a thread waits for.
 
     Raises `InvalidInputError` if an answer does not fit its interrupt, or if several interrupts wait and an answer does
     not say which one it is for.
     """
-    if given.resume:
-        return _entries(given, given.resume, state, answer_cancelled)
-    command = _command(given)
+    if run_input.resume:
+        return _entries(run_input, run_input.resume, state, answer_cancelled)
+    command = _command(run_input)
     if command is None:
         return Answers()
-    found = _by_command(given, command, state)
+    by_command = _by_command(run_input, command, state)
     waiting = {id_of(interrupt): interrupt for interrupt in state.interrupts}
-    return replace(found, values={name: _fitted(value, waiting[name]) for name, value in found.values.items()})
+    values = {name: _fitted(value, waiting[name]) for name, value in by_command.values.items()}
+    return replace(by_command, values=values)
 
 
 def id_of(interrupt: Any) -> str:
@@ -103,52 +104,53 @@ def _cancelled(interrupt: Any, answer_cancelled: Callable[[Any], Any] | None) ->
     return _fitted(answer_cancelled(_value_of(interrupt)), interrupt)
 
 
-def log_ignored(given: RunAgentInput) -> None:
+def log_ignored(run_input: RunAgentInput) -> None:
     """Logs that an answer is ignored, because its interrupt has been answered already, perhaps by one that failed."""
     _log.warning(
-        "An answer is ignored: its interrupt is not pending (%s).", log_context(None, given.thread_id, given.run_id)
+        "An answer is ignored: its interrupt is not pending (%s).",
+        log_context(None, run_input.thread_id, run_input.run_id),
     )
 
 
 def _entries(
-    given: RunAgentInput,
+    run_input: RunAgentInput,
     entries: list[ResumeEntry],
     state: ThreadState,
     answer_cancelled: Callable[[Any], Any] | None,
 ) -> Answers:
     waiting = {id_of(interrupt): interrupt for interrupt in state.interrupts}
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     continues: bool | None = None
     is_late = False
     for entry in entries:
         if entry.interrupt_id in waiting:
-            asked = waiting[entry.interrupt_id]
+            interrupt = waiting[entry.interrupt_id]
             if entry.status == "cancelled":
-                found[entry.interrupt_id] = _cancelled(asked, answer_cancelled)
+                values[entry.interrupt_id] = _cancelled(interrupt, answer_cancelled)
             else:
-                found[entry.interrupt_id] = _fitted(entry.payload, asked)
+                values[entry.interrupt_id] = _fitted(entry.payload, interrupt)
         elif state.is_stopped and is_breakpoint(entry.interrupt_id):
             continues = entry.status == "resolved"
         else:
             is_late = True
     if is_late:
-        log_ignored(given)
-    return Answers(found, continues)
+        log_ignored(run_input)
+    return Answers(values, continues)
 
 
-def _command(given: RunAgentInput) -> Mapping[str, Any] | None:
+def _command(run_input: RunAgentInput) -> Mapping[str, Any] | None:
     """Returns the command that older clients send in place of `resume`."""
-    forwarded = given.forwarded_props
+    forwarded = run_input.forwarded_props
     command = forwarded.get("command") if isinstance(forwarded, Mapping) else None
     return command if isinstance(command, Mapping) and command.get("resume") is not None else None
 
 
-def _by_command(given: RunAgentInput, command: Mapping[str, Any], state: ThreadState) -> Answers:
+def _by_command(run_input: RunAgentInput, command: Mapping[str, Any], state: ThreadState) -> Answers:
     answer = _parsed(command["resume"])
     if state.is_stopped and not state.interrupts:
         return Answers(continues=True)
     if not state.interrupts:
-        log_ignored(given)
+        log_ignored(run_input)
         return Answers()
     ids = [id_of(interrupt) for interrupt in state.interrupts]
     if isinstance(answer, Mapping) and answer and set(answer) <= set(ids):
@@ -156,7 +158,7 @@ def _by_command(given: RunAgentInput, command: Mapping[str, Any], state: ThreadS
     if len(ids) == 1:
         return Answers({ids[0]: answer})
     value = to_json(_parsed(command.get("interruptEvent")))
-    meant = [id_of(each) for each in state.interrupts if to_json(_value_of(each)) == value]
+    meant = [id_of(interrupt) for interrupt in state.interrupts if to_json(_value_of(interrupt)) == value]
     if not meant:
         raise InvalidInputError(
             f"{len(ids)} interrupts wait; expected `resume` entries with their ids, got one answer that does not say "

@@ -52,9 +52,9 @@ class _Check:
             return None
         reference = schema.get("$ref")
         if isinstance(reference, str):
-            found = self.misfit(value, self._referred(reference), where, depth + 1)
-            if found is not None:
-                return found
+            reason = self.misfit(value, self._referred(reference), where, depth + 1)
+            if reason is not None:
+                return reason
         return (
             _of_type(value, schema, where)
             or self._of_constants(value, schema, where)
@@ -64,10 +64,10 @@ class _Check:
         )
 
     def _referred(self, reference: str) -> Any:
-        found = self._root
+        schema = self._root
         for name in reference.removeprefix("#").split("/")[1:]:
-            found = found.get(name.replace("~1", "/").replace("~0", "~")) if isinstance(found, Mapping) else None
-        return found if reference.startswith("#") else None
+            schema = schema.get(name.replace("~1", "/").replace("~0", "~")) if isinstance(schema, Mapping) else None
+        return schema if reference.startswith("#") else None
 
     def _of_constants(self, value: Any, schema: Mapping[str, Any], where: str) -> str | None:
         constants = [schema["const"]] if "const" in schema else schema.get("enum")
@@ -81,27 +81,27 @@ class _Check:
         return f"{where}: expected {_named(constants, ' or ')}"
 
     def _of_alternatives(self, value: Any, schema: Mapping[str, Any], where: str, depth: int) -> str | None:
-        for each in _listed(schema.get("allOf")):
-            found = self.misfit(value, each, where, depth + 1)
-            if found is not None:
-                return found
+        for choice in _listed(schema.get("allOf")):
+            reason = self.misfit(value, choice, where, depth + 1)
+            if reason is not None:
+                return reason
         for name in ("anyOf", "oneOf"):
             choices = _listed(schema.get(name))
-            found_in = [self.misfit(value, each, where, depth + 1) for each in choices]
-            if choices and None not in found_in:
-                return self._closest(value, choices, [found or "" for found in found_in], where)
+            reasons = [self.misfit(value, choice, where, depth + 1) for choice in choices]
+            if choices and None not in reasons:
+                return self._closest(value, choices, [reason or "" for reason in reasons], where)
         return None
 
-    def _closest(self, value: Any, choices: list[Any], found: list[str], where: str) -> str:
+    def _closest(self, value: Any, choices: list[Any], reasons: list[str], where: str) -> str:
         """Returns why the value does not fit the alternative that was meant, which is the one with the value's
         `type`."""
-        kinds = [self._kind(each) for each in choices]
+        kinds = [self._kind(choice) for choice in choices]
         kind = value.get("type") if isinstance(value, Mapping) else None
         if isinstance(kind, str) and kinds.count(kind) == 1:
-            return found[kinds.index(kind)]
-        if all(isinstance(each, str) for each in kinds):
+            return reasons[kinds.index(kind)]
+        if all(isinstance(kind, str) for kind in kinds):
             return f"{where}: expected an object whose type is one of {', '.join(map(str, kinds))}"
-        return "; or ".join(dict.fromkeys(found))
+        return "; or ".join(dict.fromkeys(reasons))
 
     def _kind(self, schema: Any) -> Any:
         """Returns the constant that an alternative has for `type`."""
@@ -114,14 +114,14 @@ class _Check:
     def _of_object(self, value: Any, schema: Mapping[str, Any], where: str, depth: int) -> str | None:
         if not isinstance(value, Mapping):
             return None
-        missing = [each for each in _listed(schema.get("required")) if isinstance(each, str) and each not in value]
+        missing = [name for name in _listed(schema.get("required")) if isinstance(name, str) and name not in value]
         if missing:
             return f"{where}: expected an object with {_named(missing, ', ')}"
-        given = schema.get("properties")
-        properties: Mapping[Any, Any] = given if isinstance(given, Mapping) else {}
-        for name, each in properties.items():
-            if name in value and (found := self.misfit(value[name], each, f"{where}.{name}", depth + 1)):
-                return found
+        listed = schema.get("properties")
+        properties: Mapping[Any, Any] = listed if isinstance(listed, Mapping) else {}
+        for name, of_property in properties.items():
+            if name in value and (reason := self.misfit(value[name], of_property, f"{where}.{name}", depth + 1)):
+                return reason
         others = [item for name, item in value.items() if name not in properties]
         if "additionalProperties" in schema and "patternProperties" not in schema and others:
             if schema["additionalProperties"] is False:
@@ -129,9 +129,9 @@ class _Check:
             for item in others:
                 if self._left < 0:
                     break
-                found = self.misfit(item, schema["additionalProperties"], f"{where}.*", depth + 1)
-                if found is not None:
-                    return found
+                reason = self.misfit(item, schema["additionalProperties"], f"{where}.*", depth + 1)
+                if reason is not None:
+                    return reason
         return None
 
     def _of_array(self, value: Any, schema: Mapping[str, Any], where: str, depth: int) -> str | None:
@@ -146,19 +146,19 @@ class _Check:
             if self._left < 0:
                 break
             of_item = first[index] if index < len(first) else schema.get("items")
-            found = self.misfit(item, of_item, f"{where}[{index}]", depth + 1)
-            if found is not None:
-                return found
+            reason = self.misfit(item, of_item, f"{where}[{index}]", depth + 1)
+            if reason is not None:
+                return reason
         return None
 
 
 def _of_type(value: Any, schema: Mapping[str, Any], where: str) -> str | None:
-    wanted = schema.get("type")
-    names = [wanted] if isinstance(wanted, str) else _listed(wanted)
-    known = [name for name in names if isinstance(name, str) and name in _NAMES]
-    if not known or len(known) < len(names) or any(_is(value, name, "format" in schema) for name in known):
+    kind = schema.get("type")
+    names = [kind] if isinstance(kind, str) else _listed(kind)
+    types = [name for name in names if isinstance(name, str) and name in _NAMES]
+    if not types or len(types) < len(names) or any(_is(value, name, "format" in schema) for name in types):
         return None
-    return f"{where}: expected {' or '.join(_NAMES[name] for name in known)}"
+    return f"{where}: expected {' or '.join(_NAMES[name] for name in types)}"
 
 
 def _named(names: list[Any], between: str) -> str:

@@ -32,14 +32,14 @@ from ...run_outcome import UNFINISHED, RunOutcome, Subgraph, stored_error, was_w
 from ..store.active_run import LastRun
 
 
-def ended(state: StateSnapshot, known: LastRun | None, *, stops: bool) -> RunOutcome:
+def ended(state: StateSnapshot, stored: LastRun | None, *, stops: bool) -> RunOutcome:
     """Returns how the thread's last run ended.
 
     - `state`: the newest state, which has a checkpoint.
-    - `known`: how the last run ended, as the run store knows it.
+    - `stored`: how the last run ended, as the run store has kept it.
     - `stops`: whether the graph was compiled to stop where the state is.
     """
-    last = known if known is not None and _is_newest(known, state) else None
+    last = stored if stored is not None and _is_newest(stored, state) else None
     run_id = _run_id(state) if last is None else last.run_id
     ending, stopped = _ending(state, last, stops)
     if isinstance(ending, Finished):
@@ -58,17 +58,17 @@ def ended(state: StateSnapshot, known: LastRun | None, *, stops: bool) -> RunOut
     )
 
 
-def outcome_without_checkpoint(known: LastRun | None) -> RunOutcome | None:
+def outcome_without_checkpoint(stored: LastRun | None) -> RunOutcome | None:
     """Returns how the last run of a thread without a checkpoint ended: it failed, or was cancelled, before it wrote
     one. Returns None if the thread is unknown, or was deleted."""
-    if known is None or isinstance(known.ending, Finished):
+    if stored is None or isinstance(stored.ending, Finished):
         return None
-    return RunOutcome(known.run_id, {}, known.ending)
+    return RunOutcome(stored.run_id, {}, stored.ending)
 
 
-def needs_stops(state: StateSnapshot, known: LastRun | None) -> bool:
+def needs_stops(state: StateSnapshot, stored: LastRun | None) -> bool:
     """Returns whether the result of `ended` depends on `stops`, since finding that out may take a read."""
-    return ended(state, known, stops=True) != ended(state, known, stops=False)
+    return ended(state, stored, stops=True) != ended(state, stored, stops=False)
 
 
 def _ending(state: StateSnapshot, last: LastRun | None, stops: bool) -> tuple[Ending, bool]:
@@ -78,7 +78,7 @@ def _ending(state: StateSnapshot, last: LastRun | None, stops: bool) -> tuple[En
     if pending(state):
         return Finished(), False
     if last is not None:
-        # langgraph 1.0 does not show a task's second question as pending: then all that is known is that it waits
+        # langgraph 1.0 does not show a task's second question as pending: then it is only known that the task waits
         return last.ending, last.is_at_breakpoint or last.is_interrupted
     if was_written(state.metadata):
         return Finished(), False
@@ -108,13 +108,13 @@ def _as_json(state: StateSnapshot) -> Mapping[str, Any]:
 
 def subgraphs(state: StateSnapshot) -> list[Subgraph]:
     """Returns the subgraphs that wait, if the state was read with the states of its subgraphs."""
-    found: list[Subgraph] = []
+    waiting: list[Subgraph] = []
     for task in state.tasks:
         inner = task.state
         if isinstance(inner, StateSnapshot) and inner.next and task.error is None:
             ns = str(inner.config["configurable"].get("checkpoint_ns") or "")
-            found += [Subgraph(tuple(ns.split("|")), inner.values, tuple(pending(inner))), *subgraphs(inner)]
-    return found
+            waiting += [Subgraph(tuple(ns.split("|")), inner.values, tuple(pending(inner))), *subgraphs(inner)]
+    return waiting
 
 
 def _failed(state: StateSnapshot) -> Ending | None:
@@ -131,15 +131,15 @@ def _failures(tasks: Iterable[PregelTask]) -> list[Any]:
     return [error for error in errors if error != {"error": "CancelledError", "message": ""}]
 
 
-def _is_newest(known: LastRun, state: StateSnapshot) -> bool:
-    """Returns whether no run came after the known one, as far as the checkpoint shows."""
-    if _metadata(state).get("run_id") == known.run_id:
+def _is_newest(stored: LastRun, state: StateSnapshot) -> bool:
+    """Returns whether no run came after the stored one, as far as the checkpoint shows."""
+    if _metadata(state).get("run_id") == stored.run_id:
         return True
     try:
         made = datetime.fromisoformat(str(state.created_at))
     except ValueError:
         return False
-    return (made if made.tzinfo is not None else made.replace(tzinfo=UTC)) <= known.started_at
+    return (made if made.tzinfo is not None else made.replace(tzinfo=UTC)) <= stored.started_at
 
 
 def _run_id(state: StateSnapshot) -> str:

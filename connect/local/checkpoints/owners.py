@@ -1,10 +1,10 @@
 """`Owners`: the metadata that say which agent owns a thread of a checkpointer, and which users may use it. `access`
 decides what follows from them.
 
-They are known from the runs of this process, and from the metadata of the thread's checkpoints, where each run leaves
-them. The newest checkpoint may lack them (`update_state` and runs of other programs drop them), so the first one is
-read too, and the newest ones with which runs began. If several have the same key, the oldest counts, because owners
-never change. Therefore known metadata are kept, even if the thread is deleted. The whole history is never read.
+They come from the runs of this process, and from the metadata of the thread's checkpoints, where each run leaves them.
+The newest checkpoint may lack them (`update_state` and runs of other programs drop them), so the first one is read too,
+and the newest ones with which runs began. If several have the same key, the oldest counts, because owners never change.
+Therefore known metadata are kept, even if the thread is deleted. The whole history is never read.
 """
 
 from __future__ import annotations
@@ -29,8 +29,7 @@ class Owners:
     def __init__(self) -> None:
         self._known: Recent[ThreadKey, Metadata] = Recent(_MOST)
         self._read: Recent[ThreadKey, str] = Recent(_MOST)
-        """Threads whose checkpoints were read, and the newest one at that time: up to there, nothing else is to be
-        found."""
+        """By thread: the newest checkpoint when its checkpoints were read. They need not be read again up to there."""
 
     def known(self, key: ThreadKey) -> Metadata | None:
         """Returns the thread's metadata, if this process knows any."""
@@ -39,15 +38,15 @@ class Owners:
     def note(self, key: ThreadKey, metadata: Metadata) -> dict[str, Any]:
         """Adds these metadata to those of a thread, whose own take precedence. Returns the thread's metadata of these
         keys."""
-        self._known[key] = known = {**metadata, **self._known.get(key, {})}
-        return {name: known[name] for name in metadata}
+        self._known[key] = merged = {**metadata, **self._known.get(key, {})}
+        return {name: merged[name] for name in metadata}
 
     async def find(self, key: ThreadKey, saver: BaseCheckpointSaver[Any], access: Access) -> Metadata | None:
         """Returns the metadata of a thread, as far as `access` depends on them; None if there is no such thread. Raises
         what the checkpointer raises."""
-        known = self._known.get(key)
-        if known is not None and access.keys <= known.keys():
-            return known
+        remembered = self._known.get(key)
+        if remembered is not None and access.keys <= remembered.keys():
+            return remembered
         thread: Any = {"configurable": {"thread_id": key.thread_id, "checkpoint_ns": ""}}
         newest = await saver.aget_tuple(thread)
         if newest is None:
@@ -55,11 +54,11 @@ class Owners:
         if access.keys == {MARK} and owner_of(newest.metadata) == access.agent:
             self.note(key, {MARK: access.agent})
         elif self._read.get(key) != newest.checkpoint["id"]:
-            found = await _metadata(saver, thread, {"step": -1}, 1)
-            if not access.keys <= found.keys():
-                found = {**await later_metadata(saver, thread, newest), **found}
+            metadata = await _metadata(saver, thread, {"step": -1}, 1)
+            if not access.keys <= metadata.keys():
+                metadata = {**await later_metadata(saver, thread, newest), **metadata}
                 self._read[key] = newest.checkpoint["id"]
-            self.note(key, found)
+            self.note(key, metadata)
         return self._known.get(key, {})
 
 
@@ -70,10 +69,10 @@ async def later_metadata(saver: BaseCheckpointSaver[Any], thread: Any, newest: C
 
 async def _metadata(saver: BaseCheckpointSaver[Any], thread: Any, which: Any, limit: int) -> dict[str, Any]:
     """Returns the metadata of the newest checkpoints that match. If several have the same key, the oldest counts."""
-    found: dict[str, Any] = {}
-    async for each in saver.alist(thread, filter=which, limit=limit):
-        found.update(scalars(each.metadata))
-    return found
+    metadata: dict[str, Any] = {}
+    async for checkpoint in saver.alist(thread, filter=which, limit=limit):
+        metadata.update(scalars(checkpoint.metadata))
+    return metadata
 
 
 def scalars(metadata: Metadata) -> dict[str, Any]:

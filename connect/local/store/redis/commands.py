@@ -91,13 +91,13 @@ class Commands:
     ) -> Any:
         """Runs a script. `proves`: see `ask`."""
         names, sha = [*keys], _sha(script)
-        given = [*names, *args]
+        arguments = [*names, *args]
 
         async def evaluated() -> Any:
             try:
-                return await self.client.evalsha(sha, len(names), *given)
+                return await self.client.evalsha(sha, len(names), *arguments)
             except NoScriptError:  # the first time, and after Redis was started again
-                return await self.client.eval(script, len(names), *given)
+                return await self.client.eval(script, len(names), *arguments)
 
         return await self.ask(evaluated, proves=proves)
 
@@ -168,13 +168,13 @@ def _sha(script: str) -> str:
 
 def _copied(pool: Any, sentinel: Any = Sentinel, of_sentinel: Any = SentinelConnectionPool) -> Any:
     """Returns a new pool with the same settings, since the connections of a pool belong to one event loop."""
-    known = {name: value for name, value in pool.connection_kwargs.items() if name != "connection_pool"}
+    settings = {name: value for name, value in pool.connection_kwargs.items() if name != "connection_pool"}
     if not isinstance(pool, of_sentinel):
-        return type(pool)(connection_class=pool.connection_class, **known)
+        return type(pool)(connection_class=pool.connection_class, **settings)
     manager = sentinel([], pool.sentinel_manager.min_other_sentinels)
-    sentinels = [Redis(connection_pool=_copied(each.connection_pool)) for each in pool.sentinel_manager.sentinels]
+    sentinels = [Redis(connection_pool=_copied(client.connection_pool)) for client in pool.sentinel_manager.sentinels]
     manager.sentinels = sentinels
-    return of_sentinel(pool.service_name, manager, is_master=pool.is_master, **known)
+    return of_sentinel(pool.service_name, manager, is_master=pool.is_master, **settings)
 
 
 def _described(error: BaseException) -> tuple[str, str]:

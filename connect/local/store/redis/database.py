@@ -89,8 +89,8 @@ class RedisRunDatabase(RedisLeaseRenewer, RunDatabase):
     async def keep_contact(self, *, is_first: bool) -> bytes:
         """See `RunDatabase.keep_contact`."""
         names = (contact_key(self.process), EMPTIED)
-        given = (self._lease_ms // _CONTACTS_A_LEASE, _DAY, int(not is_first))
-        return bytes(await self._commands.run(scripts.CONTACT, names, given, proves=True))
+        args = (self._lease_ms // _CONTACTS_A_LEASE, _DAY, int(not is_first))
+        return bytes(await self._commands.run(scripts.CONTACT, names, args, proves=True))
 
     async def claim(
         self,
@@ -125,21 +125,21 @@ class RedisRunDatabase(RedisLeaseRenewer, RunDatabase):
 
     async def lease_of(self, thread: ThreadKey) -> Lease:
         """See `RunDatabase.lease_of`."""
-        names, given = self._known_keys(thread), (self._lease_ms // 2,)
-        return _lease(await self._commands.run(scripts.LEASE, names, given), thread.cipher)
+        names, args = self._known_keys(thread), (self._lease_ms // 2,)
+        return _lease(await self._commands.run(scripts.LEASE, names, args), thread.cipher)
 
     async def append(self, entries: Sequence[Append]) -> list[Appended]:
         """See `RunDatabase.append`."""
         answers = await self._commands.run_all(scripts.APPEND, [self._appended(entry) for entry in entries])
         return [Appended(answer.decode(), cancel == b"1", readers) for answer, cancel, readers in answers]
 
-    def _appended(self, wanted: Append) -> tuple[Sequence[str], Sequence[str | bytes | int]]:
-        own, entry, keys = wanted.own, wanted.entry, Keys(wanted.own.thread)
+    def _appended(self, append: Append) -> tuple[Sequence[str], Sequence[str | bytes | int]]:
+        own, entry, keys = append.own, append.entry, Keys(append.own.thread)
         names = (keys.thread, keys.log(own.fence), keys.readers(own.fence), keys.logs)
-        given = (*_own(own), wanted.status, self._lease_ms, round(wanted.kept * 1_000) + self._lease_ms, keys.channel)
+        args = (*_own(own), append.status, self._lease_ms, round(append.kept * 1_000) + self._lease_ms, keys.channel)
         if entry is None:
-            return names, (*given, wanted.number, "", 0, b"", keys.appended)
-        return names, (*given, entry.number, entry.kind, entry.at, entry.frames, keys.appended)
+            return names, (*args, append.number, "", 0, b"", keys.appended)
+        return names, (*args, entry.number, entry.kind, entry.at, entry.frames, keys.appended)
 
     async def release(self, own: Own, last: RunEnd | None) -> bool:
         """See `RunDatabase.release`."""
@@ -152,8 +152,8 @@ class RedisRunDatabase(RedisLeaseRenewer, RunDatabase):
 
     async def hand_over(self, own: Own) -> bool:
         """See `RunDatabase.hand_over`."""
-        given = (*_own(own), handed_over_channel(own.thread.namespace))
-        return bool(await self._commands.run(scripts.HAND_OVER, (Keys(own.thread).thread,), given) == b"lost")
+        args = (*_own(own), handed_over_channel(own.thread.namespace))
+        return bool(await self._commands.run(scripts.HAND_OVER, (Keys(own.thread).thread,), args) == b"lost")
 
     async def _note_continuable(self, thread: ThreadKey, token: str) -> None:
         """Notes that a run has an input: before its claim, so that it is found even if this process is lost then."""
@@ -175,14 +175,14 @@ class RedisRunDatabase(RedisLeaseRenewer, RunDatabase):
             threads = [continuable_thread(namespace, run) for run, _ in runs]
             asked = [(self._known_keys(thread), (self._lease_ms // 2,)) for thread in threads]
             answers = await self._commands.run_all(scripts.LEASE, asked)
-            leases = [_lease([*known[:5], b"", 0], None) for known in answers]
+            leases = [_lease([*fields[:5], b"", 0], None) for fields in answers]
             lost += map(LostThread, threads, leases)
             before = (time.time() - _NOTED) * 1_000
             ended = [run for (run, at), lease in zip(runs, leases, strict=True) if not lease.claim and at < before]
             if ended:
                 await self._commands.ask(partial(self._client.zrem, name, *ended))
-        kept = [each for each in lost if each.lease.state == "lost" and each.lease.claim and each.lease.claim.has_input]
-        return list({each.thread: each for each in kept}.values())
+        kept = [run for run in lost if run.lease.state == "lost" and run.lease.claim and run.lease.claim.has_input]
+        return list({run.thread: run for run in kept}.values())
 
     async def subscribe_lost(self, namespace: str, take: Callable[[], None]) -> None:
         """See `RunDatabase.subscribe_lost`."""
@@ -237,9 +237,9 @@ class RedisRunDatabase(RedisLeaseRenewer, RunDatabase):
     async def turn(self, thread: ThreadKey, ticket: str, *, closes: bool) -> Lease | None:
         """See `RunDatabase.turn`."""
         names = (*self._known_keys(thread), Keys(thread).closed)
-        given = (self._lease_ms // 2, ticket, self._lease_ms, int(closes))
-        known = await self._commands.run(scripts.TURN, names, given)
-        return _lease(known, thread.cipher) if known else None
+        args = (self._lease_ms // 2, ticket, self._lease_ms, int(closes))
+        fields = await self._commands.run(scripts.TURN, names, args)
+        return _lease(fields, thread.cipher) if fields else None
 
     async def leave(self, thread: ThreadKey, ticket: str) -> None:
         """See `RunDatabase.leave`."""
@@ -277,8 +277,8 @@ class RedisRunDatabase(RedisLeaseRenewer, RunDatabase):
         return *self._lease_keys(thread), keys.line, keys.alive
 
 
-def _lease(known: Sequence[Any], cipher: CipherProtocol | None) -> Lease:
-    state, ms, fence, claim, status, last, waiting = known
+def _lease(fields: Sequence[Any], cipher: CipherProtocol | None) -> Lease:
+    state, ms, fence, claim, status, last, waiting = fields
     run, ended = Claim.from_json(claim) if claim else None, RunEnd.from_json(last, cipher) if last else None
     return Lease(state.decode(), ms / 1_000, int(fence), run, status == b"stopping", ended, waiting)
 

@@ -103,12 +103,12 @@ class LogReader:
         return take
 
     def _logged(self, answer: Any, logs: Iterable[Log]) -> dict[Log, list[Entry]]:
-        known = {_name(log).encode(): log for log in logs}
+        by_name = {_name(log).encode(): log for log in logs}
         logged: dict[Log, list[Entry]] = {}
-        for name, found in answer.items() if isinstance(answer, dict) else answer:
-            entries = found[0] if isinstance(answer, dict) else found  # as redis-py gives it by RESP3
-            if name in known:
-                logged[known[name]] = [entry_of(entry_id, fields) for entry_id, fields in entries]
+        for name, stream in answer.items() if isinstance(answer, dict) else answer:
+            entries = stream[0] if isinstance(answer, dict) else stream  # as redis-py gives it by RESP3
+            if name in by_name:
+                logged[by_name[name]] = [entry_of(entry_id, fields) for entry_id, fields in entries]
             elif entries:
                 self._woken = entries[-1][0]
         return logged

@@ -60,11 +60,11 @@ class Subscriber:
     async def subscribe(self, name: str, take: Take) -> None:
         """Calls `take` with each message of a channel from now on; or, if Redis does not answer in time, from when it
         answers."""
-        known = self._channels.get(name)
+        is_new = name not in self._channels
         channel = self._channels.setdefault(name, _Channel())
         channel.takers.append(take)
         self.start()
-        if known is None and self._pubsub is not None:
+        if is_new and self._pubsub is not None:
             with suppress(*FAILURES):  # the task that reads gets the error too, and connects again
                 async with asyncio.timeout(self._wait):
                     await self._pubsub.subscribe(name)

@@ -21,13 +21,13 @@ class _Reading:
 
     def __init__(self, logs: Mapping[Log, int]) -> None:
         self.logs = dict(logs)
-        self.found: asyncio.Future[dict[Log, Sequence[Entry]]] = asyncio.get_running_loop().create_future()
+        self.result: asyncio.Future[dict[Log, Sequence[Entry]]] = asyncio.get_running_loop().create_future()
         self.is_over = False
 
-    def end(self, found: dict[Log, Sequence[Entry]]) -> None:
+    def end(self, result: dict[Log, Sequence[Entry]]) -> None:
         self.is_over = True
-        if not self.found.done():
-            self.found.set_result(found)
+        if not self.result.done():
+            self.result.set_result(result)
 
 
 class Changes:
@@ -58,7 +58,7 @@ class Changes:
     def reading(self, logs: Mapping[Log, int]) -> asyncio.Future[dict[Log, Sequence[Entry]]]:
         """Returns a future of the next entries of these logs."""
         self._reading = _Reading(logs)
-        return self._reading.found
+        return self._reading.result
 
     def end_reading(self) -> None:
         """Ends the reading with no entries."""
@@ -78,11 +78,11 @@ class Changes:
         query = "SELECT place, channel, kind, fence, body FROM news WHERE place > ? ORDER BY place"
         news = database.execute(query, (self._news,)).fetchall()
         self._news = news[-1][0] if news else self._news
-        reading, found = self._reading, dict[Log, Sequence[Entry]]()
+        reading, result = self._reading, dict[Log, Sequence[Entry]]()
         if reading is not None and not reading.is_over:
-            found = self._found(database, reading.logs)
-            reading.is_over = bool(found)
-        if not (has_lost or news or found):
+            result = self._new_entries(database, reading.logs)
+            reading.is_over = bool(result)
+        if not (has_lost or news or result):
             return None
 
         def tell() -> None:
@@ -90,24 +90,24 @@ class Changes:
                 self._tell_all()
             for _, channel, kind, fence, body in news:
                 self._tell(channel, kind, fence, body)
-            if reading is not None and found:
-                reading.end(found)
+            if reading is not None and result:
+                reading.end(result)
 
         return tell
 
-    def _found(self, database: Database, logs: Mapping[Log, int]) -> dict[Log, Sequence[Entry]]:
+    def _new_entries(self, database: Database, logs: Mapping[Log, int]) -> dict[Log, Sequence[Entry]]:
         query = "SELECT place, thread, fence FROM entries JOIN logs USING (log) WHERE place > ?"
         changed = database.execute(query, (self._entries,)).fetchall()
         self._entries = max((place for place, _, _ in changed), default=self._entries)
-        names, found, known = {(thread, fence) for _, thread, fence in changed}, {}, self._numbers
+        names, result, numbers = {(thread, fence) for _, thread, fence in changed}, {}, self._numbers
         self._numbers = {}
         for log, after in logs.items():
             self._numbers[log] = after
-            if known.get(log) != after or (name_of(log.thread), log.fence) in names:
+            if numbers.get(log) != after or (name_of(log.thread), log.fence) in names:
                 new = entries(database, log, after)
                 if new:
-                    found[log], self._numbers[log] = cast(Sequence[Entry], new), new[-1].number
-        return found
+                    result[log], self._numbers[log] = cast(Sequence[Entry], new), new[-1].number
+        return result
 
     # --- in the event loop --------------------------------------------------------------------------------------------
 
@@ -115,7 +115,7 @@ class Changes:
         self._wake(None)
         for takers in list(self._takers.values()):
             for take in list(takers):
-                _given(take, None)
+                _pass_on(take, None)
 
     def _tell(self, channel: str, kind: Any, fence: int, body: bytes) -> None:
         if channel == self._process:
@@ -123,10 +123,10 @@ class Changes:
             return
         for take in list(self._takers.get(channel, ())):
             claim = Claim.from_json(body) if kind in ("started", "back") else None
-            _given(take, News(kind, fence, claim, body.decode() if kind == "mark" else ""))
+            _pass_on(take, News(kind, fence, claim, body.decode() if kind == "mark" else ""))
 
 
-def _given(take: Take, news: News | None) -> None:
+def _pass_on(take: Take, news: News | None) -> None:
     try:
         take(news)
     except Exception:
@@ -134,5 +134,5 @@ def _given(take: Take, news: News | None) -> None:
 
 
 def _last_place(database: Database, table: str) -> int:
-    known = database.execute("SELECT seq FROM sqlite_sequence WHERE name = ?", (table,)).fetchone()
-    return 0 if known is None else int(known[0])
+    row = database.execute("SELECT seq FROM sqlite_sequence WHERE name = ?", (table,)).fetchone()
+    return 0 if row is None else int(row[0])

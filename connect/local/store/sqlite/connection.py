@@ -85,16 +85,14 @@ class Connection:
             self._thread = threading.Thread(target=self._work, name="runs of langgraph-agui", daemon=True)
             self._thread.start()
 
-    async def run(
-        self, step: Callable[..., _Answer], *given: Any, writes: bool = True, proves: bool = False
-    ) -> _Answer:
+    async def run(self, step: Callable[..., _Answer], *args: Any, writes: bool = True, proves: bool = False) -> _Answer:
         """Carries out a step in the thread, and returns its result. `proves`: whether success proves that other steps
         would succeed too. Raises `StoreUnavailableError`."""
         self.start()
         if not self._is_open:
             raise StoreUnavailableError
         answer: asyncio.Future[_Answer] = asyncio.get_running_loop().create_future()
-        self._steps.put(_Step(lambda database: step(database, *given), writes, proves, answer))
+        self._steps.put(_Step(lambda database: step(database, *args), writes, proves, answer))
         try:
             async with asyncio.timeout(2 * self._timeout):  # a step waits for one transaction before it, at most
                 return await answer

@@ -113,11 +113,11 @@ class SqliteRunDatabase(SqliteLeaseRenewer, RunDatabase):
 
     async def read(self, logs: Mapping[Log, int]) -> Mapping[Log, Sequence[Entry]]:
         """See `RunDatabase.read`."""
-        found = self._changes.reading(logs)
+        entries = self._changes.reading(logs)
         await self._run(steps.nothing, writes=False)  # after each step, the thread looks for changes
         with suppress(TimeoutError):
             async with asyncio.timeout(self.lease / 3):
-                return await found
+                return await entries
         return {}
 
     async def interrupt_read(self) -> None:

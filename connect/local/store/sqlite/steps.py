@@ -29,14 +29,14 @@ def nothing(database: Database) -> None:
     """Does nothing. Its success shows that the file can be read."""
 
 
-def _one(database: Database, query: str, *given: Any) -> Any:
-    return database.execute(query, given).fetchone()
+def _one(database: Database, query: str, *values: Any) -> Any:
+    return database.execute(query, values).fetchone()
 
 
 def notify(database: Database, channel: str, kind: str, fence: int = 0, body: bytes = b"") -> None:
     """Notifies the takers of a thread, or a process."""
-    given = (channel, kind, fence, body, clock() + NEWS)
-    database.execute("INSERT INTO news (channel, kind, fence, body, kept) VALUES (?, ?, ?, ?, ?)", given)
+    values = (channel, kind, fence, body, clock() + NEWS)
+    database.execute("INSERT INTO news (channel, kind, fence, body, kept) VALUES (?, ?, ?, ?, ?)", values)
 
 
 # --- who has a thread -------------------------------------------------------------------------------------------------
@@ -48,8 +48,8 @@ def keep_contact(database: Database, process: str, lease: float, is_first: bool)
     _delete_old(database, now)
     since = _contact(database, process, now)
     since = now if since is None else since
-    given = (process, since, now + lease / _CONTACTS_A_LEASE)
-    database.execute("INSERT OR REPLACE INTO contacts VALUES (?, ?, ?)", given)
+    values = (process, since, now + lease / _CONTACTS_A_LEASE)
+    database.execute("INSERT OR REPLACE INTO contacts VALUES (?, ?, ?)", values)
     database.execute("INSERT OR IGNORE INTO facts VALUES ('emptied', ?)", (0 if is_first else now,))
     database.execute("INSERT OR REPLACE INTO facts VALUES ('seen', ?)", (now,))
     return repr(since).encode()
@@ -76,27 +76,27 @@ def _state(database: Database, thread: str, process: str, lease: float) -> tuple
     a lost run may be continued."""
     now, decided = clock(), 0.0
     query = "SELECT claim, until, status, input IS NOT NULL FROM threads WHERE thread = ?"
-    known = _one(database, query, thread)
-    if known is not None and known[0] is not None:
-        if now < (known[1] or 0):
-            return "valid", known[1] - now
+    row = _one(database, query, thread)
+    if row is not None and row[0] is not None:
+        if now < (row[1] or 0):
+            return "valid", row[1] - now
         since = _contact(database, process, now)
-        decided = max(known[1] or 0, now if since is None else since) + (0 if known[2] == "lost" else lease / 2)
-    elif known is None:
+        decided = max(row[1] or 0, now if since is None else since) + (0 if row[2] == "lost" else lease / 2)
+    elif row is None:
         emptied = _one(database, "SELECT value FROM facts WHERE name = 'emptied'")
         decided = (now if emptied is None else emptied[0]) + lease / 2
     if now < decided:
         return "doubt", decided - now
-    if known is None or known[0] is None:
+    if row is None or row[0] is None:
         return "free", 0.0
-    return "lost", max(decided + CONTINUED_WITHIN * lease - now, 0.0) if known[3] else 0.0
+    return "lost", max(decided + CONTINUED_WITHIN * lease - now, 0.0) if row[3] else 0.0
 
 
 def lease_of(database: Database, thread: str, process: str, lease: float, cipher: CipherProtocol | None) -> Lease:
     """See `RunDatabase.lease_of`."""
     state, seconds = _state(database, thread, process, lease)
-    known = _one(database, "SELECT fence, claim, status, last, is_cancelled FROM threads WHERE thread = ?", thread)
-    fence, stored, status, last, is_cancelled = (0, None, None, None, 0) if known is None else known
+    row = _one(database, "SELECT fence, claim, status, last, is_cancelled FROM threads WHERE thread = ?", thread)
+    fence, stored, status, last, is_cancelled = (0, None, None, None, 0) if row is None else row
     run, ended = None if stored is None else Claim.from_json(stored), RunEnd.from_json(last, cipher) if last else None
     waiting = _one(database, "SELECT count(*) FROM tickets WHERE thread = ? AND until >= ?", thread, clock())[0]
     is_stopping = status == "stopping" or (state == "lost" and is_cancelled == 1)
@@ -120,8 +120,8 @@ def claim(
     if _one(database, "SELECT 1 FROM closed WHERE thread = ? AND until > ?", thread, now):
         return "closed"
     query = "SELECT fence, token, claim, ended, last, is_cancelled OR status = 'stopping' FROM threads WHERE thread = ?"
-    known: Any = _one(database, query, thread) or (0, None, None, None, None, 0)
-    fence, its_token, its_claim, ended, last, is_stopping = known
+    row: Any = _one(database, query, thread) or (0, None, None, None, None, 0)
+    fence, its_token, its_claim, ended, last, is_stopping = row
     before = None if last is None else RunEnd.from_json(last, cipher)
     if its_token == token:
         return Claimed(fence, before)
@@ -181,8 +181,8 @@ def _renewed(database: Database, own: Own, lease: float, status: str | None) -> 
     if owned is None:
         return None
     _come_back(database, thread, own, owned[0])
-    given = (clock() + lease, status, thread)
-    database.execute("UPDATE threads SET until = ?, status = coalesce(?, status) WHERE thread = ?", given)
+    values = (clock() + lease, status, thread)
+    database.execute("UPDATE threads SET until = ?, status = coalesce(?, status) WHERE thread = ?", values)
     return owned[1]
 
 
@@ -211,8 +211,8 @@ def release(database: Database, own: Own, last: RunEnd | None) -> bool:
 def hand_over(database: Database, own: Own) -> bool:
     """See `RunDatabase.hand_over`."""
     thread = name_of(own.thread)
-    given = (thread, own.fence)
-    if _one(database, "SELECT 1 FROM threads WHERE thread = ? AND fence = ? AND status = 'lost'", *given):
+    values = (thread, own.fence)
+    if _one(database, "SELECT 1 FROM threads WHERE thread = ? AND fence = ? AND status = 'lost'", *values):
         return True
     if _one(database, "SELECT 1 FROM threads WHERE thread = ? AND ended = ?", thread, own.token):
         return False
@@ -231,23 +231,23 @@ def lost_threads(database: Database, namespace: str, process: str, lease: float)
         thread, (state, seconds) = thread_of(name), _state(database, name, process, lease)
         if thread.namespace == namespace and state == "lost":
             is_stopping = status == "stopping" or is_cancelled == 1
-            known = Lease("lost", seconds, fence, Claim.from_json(stored), is_stopping, None, 0)
-            lost.append(LostThread(thread, known))
+            lost_lease = Lease("lost", seconds, fence, Claim.from_json(stored), is_stopping, None, 0)
+            lost.append(LostThread(thread, lost_lease))
     return lost
 
 
 def input_of(database: Database, log: Log) -> bytes:
     """See `RunDatabase.input_of`."""
-    given = (name_of(log.thread), log.fence)
-    run_input = _one(database, "SELECT input FROM threads WHERE thread = ? AND fence = ?", *given)
+    values = (name_of(log.thread), log.fence)
+    run_input = _one(database, "SELECT input FROM threads WHERE thread = ? AND fence = ?", *values)
     return b"" if run_input is None or run_input[0] is None else bytes(run_input[0])
 
 
 def forget(database: Database, thread: str) -> None:
     """See `RunDatabase.forget`."""
-    known = _one(database, "SELECT fence, claim FROM threads WHERE thread = ?", thread)
-    if known is not None:
-        fence = known[0] + (known[1] is not None)
+    row = _one(database, "SELECT fence, claim FROM threads WHERE thread = ?", thread)
+    if row is not None:
+        fence = row[0] + (row[1] is not None)
         database.execute(
             "UPDATE threads SET fence = ?, forgotten = ?, claim = NULL, input = NULL, token = NULL, until = NULL, "
             "status = NULL, is_cancelled = 0, last = NULL WHERE thread = ?",
@@ -260,8 +260,8 @@ def forget(database: Database, thread: str) -> None:
 
 def cancel(database: Database, thread: str, fence: int, owner: str) -> None:
     """See `RunDatabase.request_cancel`."""
-    given = (thread, fence)
-    if database.execute("UPDATE threads SET is_cancelled = 1 WHERE thread = ? AND fence = ?", given).rowcount:
+    values = (thread, fence)
+    if database.execute("UPDATE threads SET is_cancelled = 1 WHERE thread = ? AND fence = ?", values).rowcount:
         notify(database, owner, "wake", fence)
 
 
@@ -270,7 +270,7 @@ def cancel(database: Database, thread: str, fence: int, owner: str) -> None:
 
 def append(database: Database, appends: Sequence[Append], lease: float) -> list[Appended]:
     """See `RunDatabase.append`."""
-    return [_appended(database, each, lease) for each in appends]
+    return [_appended(database, request, lease) for request in appends]
 
 
 def _appended(database: Database, append: Append, lease: float) -> Appended:
@@ -318,8 +318,8 @@ def entries(database: Database, log: Log, after: int) -> list[Entry]:
 
 def has_log(database: Database, log: Log) -> bool:
     """See `RunDatabase.has_log`."""
-    given = (name_of(log.thread), log.fence)
-    return _one(database, "SELECT 1 FROM logs WHERE thread = ? AND fence = ?", *given) is not None
+    values = (name_of(log.thread), log.fence)
+    return _one(database, "SELECT 1 FROM logs WHERE thread = ? AND fence = ?", *values) is not None
 
 
 def logs(database: Database, thread: str) -> list[int]:
@@ -330,16 +330,16 @@ def logs(database: Database, thread: str) -> list[int]:
 
 def drop_log(database: Database, log: Log) -> None:
     """See `RunDatabase.drop_log`."""
-    given = (name_of(log.thread), log.fence)
-    database.execute("DELETE FROM entries WHERE log IN (SELECT log FROM logs WHERE thread = ? AND fence = ?)", given)
-    database.execute("DELETE FROM logs WHERE thread = ? AND fence = ?", given)
+    values = (name_of(log.thread), log.fence)
+    database.execute("DELETE FROM entries WHERE log IN (SELECT log FROM logs WHERE thread = ? AND fence = ?)", values)
+    database.execute("DELETE FROM logs WHERE thread = ? AND fence = ?", values)
 
 
 def note_readers(database: Database, thread: str, fence: int, owner: str, process: str, seconds: float) -> None:
     """See `RunDatabase.note_readers`. `seconds`: how long the note is valid; 0 if the process no longer has readers."""
     if seconds:
-        given = (thread, fence, process, clock() + seconds)
-        database.execute("INSERT OR REPLACE INTO readers VALUES (?, ?, ?, ?)", given)
+        values = (thread, fence, process, clock() + seconds)
+        database.execute("INSERT OR REPLACE INTO readers VALUES (?, ?, ?, ?)", values)
     else:
         key = (thread, fence, process)
         database.execute("DELETE FROM readers WHERE thread = ? AND fence = ? AND process = ?", key)
