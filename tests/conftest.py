@@ -14,6 +14,7 @@ from tests.support.clients.platform.recorded_run import Recorded, recorded
 from tests.support.random.profiles import register_profiles
 from tests.support.servers.databases.postgres import new_database, running_postgres
 from tests.support.servers.databases.redis_server import RedisServer, running_redis
+from tests.support.servers.databases.run_databases import InRedis
 from tests.support.servers.gates import Gates, gates
 from tests.support.servers.platforms.aegra_server import running_aegra_server
 from tests.support.servers.platforms.backend import BACKENDS, Backend, is_left_out, needs_services
@@ -117,7 +118,7 @@ def database(postgres: str) -> Iterator[str]:
 @pytest.fixture
 async def servers(redis_server: RedisServer, database: str, gate: Gates) -> AsyncIterator[Processes]:
     """What starts server processes that share Redis and PostgreSQL."""
-    async with processes(redis_server, database, gate) as servers:
+    async with processes(InRedis(redis_server), database, gate) as servers:
         yield servers
 
 

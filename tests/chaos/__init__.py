@@ -1,5 +1,5 @@
-"""A random run of a deployment: three server processes, what they share their runs by (a Redis, or a
-file: `--store sqlite`), and a PostgreSQL; people who post and read; and faults.
+"""A random run of a deployment: three server processes, a run database
+(`--store` says which one) and a PostgreSQL that they share; people who post and read; and faults.
 
 `make chaos ARGS='--seconds 600 --seed 7'` runs it, and a minute of it is a test. The seed chooses the faults and what
 people do; what falls together in time differs from run to run.

@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 from tests.chaos.run import run
+from tests.support.servers.databases.run_databases import OF_PROCESSES
 
 
 def main() -> int:
@@ -15,7 +16,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
     parser.add_argument("--seconds", type=float, default=60.0, help="how long faults happen")
     parser.add_argument("--seed", type=int, default=random.randrange(10_000))
-    parser.add_argument("--store", choices=("redis", "sqlite"), default="redis", help="what the processes share")
+    parser.add_argument("--store", choices=[*OF_PROCESSES], default="redis", help="what the processes share")
     parser.add_argument("--lease", type=float, default=4.0, help="in seconds")
     parser.add_argument("--only", nargs="*", help="the faults that happen, by their names")
     parser.add_argument("--keep", type=Path, help="a folder for the logs of the processes")

@@ -1,24 +1,22 @@
-"""What happens to a deployment: `Deployment`, its processes and databases, and `FAULTS`, each by its name."""
+"""What happens to a deployment: `Deployment`, its processes and databases, and `faults_of` one, each by its name."""
 
 import asyncio
 import json
 import os
 import random
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import closing
 from pathlib import Path
 
 import httpx
-from redis.asyncio import Redis
 
 from examples.databases import OwnPostgres
 from tests.chaos.server import Settings
-from tests.support.servers.databases.redis_server import RedisServer
+from tests.support.servers.databases.run_databases import Fault as DatabaseFault
+from tests.support.servers.databases.run_databases import SharedRuns
 from tests.support.servers.processes.clock import clock
 from tests.support.servers.processes.server_process import ServerProcess, ServerStartError, free_port
 
@@ -87,33 +85,18 @@ class Server:
 
 
 class Deployment:
-    """The processes and their databases. `store`: the Redis, or the file, that the processes share."""
+    """The processes and their databases. `shared`: what the processes share their runs by."""
 
-    def __init__(
-        self, folder: Path, store: RedisServer | Path, postgres: OwnPostgres, lease: float, count: int
-    ) -> None:
-        self.store, self.postgres, self.lease = store, postgres, lease
-        shared = str(store) if isinstance(store, Path) else store.url
+    def __init__(self, folder: Path, shared: SharedRuns, postgres: OwnPostgres, lease: float, count: int) -> None:
+        self.postgres, self.lease = postgres, lease
         self.journal = folder / "journal"
         self.journal.touch()
         self.servers: list[Server] = []
         for number in range(count):
             at = folder / f"server-{number}"
             at.mkdir()
-            settings = Settings(free_port(), shared, postgres.url, str(self.journal), lease)
+            settings = Settings(free_port(), shared.name, shared.address, postgres.url, str(self.journal), lease)
             self.servers.append(Server(settings, at))
-
-    @property
-    def redis(self) -> RedisServer:
-        """The Redis, if it is one that they share."""
-        assert isinstance(self.store, RedisServer)
-        return self.store
-
-    @property
-    def file(self) -> Path:
-        """The file, if it is one that they share."""
-        assert isinstance(self.store, Path)
-        return self.store
 
     @property
     def urls(self) -> list[str]:
@@ -128,12 +111,15 @@ class Deployment:
         return {pid: at for server in self.servers for pid, at in server.ends.items()}
 
     def is_settled(self) -> bool:
-        """Whether no process has started within a lease: Redis may lose its data."""
+        """Whether no process has started within a lease: the run database may lose its data."""
         return all(time.monotonic() - server.started > self.lease * 1.2 for server in self.servers)
 
     def lines(self) -> list[dict[str, object]]:
         """The journal."""
         return [json.loads(line) for line in self.journal.read_bytes().splitlines()]
+
+
+Fault = Callable[[Deployment, random.Random], Awaitable[None]]
 
 
 async def _restarted(deployment: Deployment, chance: random.Random, server: Server, *, by_signal: bool) -> None:
@@ -164,44 +150,6 @@ async def freeze_a_process(deployment: Deployment, chance: random.Random) -> Non
         await server.freeze(deployment.lease * chance.uniform(0.3, 2.5))
 
 
-async def empty_redis(deployment: Deployment, chance: random.Random) -> None:
-    """FLUSHALL."""
-    if deployment.is_settled():
-        async with Redis.from_url(deployment.redis.url) as client:
-            await client.flushall()
-        await _without_starts(deployment)
-
-
-async def restart_redis(deployment: Deployment, chance: random.Random) -> None:
-    """Redis is killed, and comes back without its data."""
-    if deployment.is_settled():
-        await asyncio.to_thread(deployment.redis.kill)
-        await asyncio.sleep(deployment.lease * chance.uniform(0, 1.5))
-        await asyncio.to_thread(deployment.redis.start)
-        await _without_starts(deployment)
-
-
-async def _without_starts(deployment: Deployment) -> None:
-    await asyncio.sleep(deployment.lease * 1.6)
-
-
-async def pause_redis(deployment: Deployment, chance: random.Random) -> None:
-    """Redis answers nothing for a while."""
-    deployment.redis.pause()
-    try:
-        await asyncio.sleep(deployment.lease * chance.uniform(0.1, 2))
-    finally:
-        deployment.redis.resume()
-
-
-async def lock_file(deployment: Deployment, chance: random.Random) -> None:
-    """Another program writes to the file for a while, as a process that is frozen inside of a transaction."""
-    with closing(sqlite3.connect(deployment.file, timeout=60.0, isolation_level=None)) as writer:
-        writer.execute("BEGIN IMMEDIATE")
-        await asyncio.sleep(deployment.lease * chance.uniform(0.1, 2))
-        writer.execute("ROLLBACK")
-
-
 async def restart_postgres(deployment: Deployment, chance: random.Random) -> None:
     """PostgreSQL is stopped at once, and started again."""
     await asyncio.to_thread(deployment.postgres.stop)
@@ -218,22 +166,25 @@ async def pause_postgres(deployment: Deployment, chance: random.Random) -> None:
         deployment.postgres.resume()
 
 
-ONLY_FOR = {
-    "redis": {"empty_redis", "restart_redis", "pause_redis"},
-    "sqlite": {"lock_file"},
+FAULTS: dict[str, Fault] = {
+    fault.__name__: fault for fault in (kill_a_process, deploy, freeze_a_process, restart_postgres, pause_postgres)
 }
-"""The faults that one kind of store can have."""
-FAULTS: dict[str, Callable[[Deployment, random.Random], Awaitable[None]]] = {
-    each.__name__: each
-    for each in (
-        kill_a_process,
-        deploy,
-        freeze_a_process,
-        empty_redis,
-        restart_redis,
-        pause_redis,
-        lock_file,
-        restart_postgres,
-        pause_postgres,
-    )
-}
+"""What may happen to every deployment."""
+
+
+def faults_of(database: SharedRuns) -> dict[str, Fault]:
+    """What may happen to a deployment whose processes share this run database."""
+    outages, losses = database.faults()
+
+    def of_database(fault: DatabaseFault, *, loses_data: bool) -> Fault:
+        async def happen(deployment: Deployment, chance: random.Random) -> None:
+            if loses_data and not deployment.is_settled():
+                return
+            await fault(deployment.lease, chance)
+            if loses_data:  # no process starts meanwhile
+                await asyncio.sleep(deployment.lease * 1.6)
+
+        return happen
+
+    own = {fault.__name__: of_database(fault, loses_data=fault in losses) for fault in (*outages, *losses)}
+    return FAULTS | own

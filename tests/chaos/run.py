@@ -4,7 +4,7 @@ import asyncio
 import random
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +14,9 @@ from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 
 from examples.databases import OwnPostgres
 from tests.chaos import oracle
-from tests.chaos.faults import FAULTS, ONLY_FOR, Deployment
+from tests.chaos.faults import Deployment, Fault, faults_of
 from tests.chaos.people import Page, Watcher
-from tests.support.servers.databases.redis_server import running_redis
+from tests.support.servers.databases.run_databases import OF_PROCESSES
 from tests.support.servers.processes.server_process import free_port
 
 PROCESSES, THREADS = 3, 4
@@ -39,30 +39,29 @@ async def run(
     folder: Path, seconds: float, seed: int, lease: float, only: Sequence[str] | None = None, store: str = "redis"
 ) -> Report:
     """Runs three processes and their people for so many seconds of faults, then lets everything come to its end.
-    `store`: `redis`, or `sqlite`."""
+    `store`: the name of the run database."""
     chance = random.Random(seed)
-    others = {name for kind, names in ONLY_FOR.items() for name in names if kind != store}
-    names = [*(only or (name for name in FAULTS if name not in others))]
     with ExitStack() as databases:
-        shared = folder / "runs.db" if store == "sqlite" else databases.enter_context(running_redis())
+        shared = databases.enter_context(OF_PROCESSES[store].running(folder))
+        faults = {name: fault for name, fault in faults_of(shared).items() if not only or name in only}
         postgres = databases.enter_context(OwnPostgres(free_port()))
         async with AsyncPostgresSaver.from_conn_string(postgres.url) as saver:
             await saver.setup()
         deployment = Deployment(folder, shared, postgres, lease, PROCESSES)
         try:
             await asyncio.gather(*(server.start() for server in deployment.servers))
-            return await _run(deployment, chance, seconds, names)
+            return await _run(deployment, chance, seconds, faults)
         finally:
             await asyncio.gather(*(server.kill() for server in deployment.servers))
 
 
-async def _run(deployment: Deployment, chance: random.Random, seconds: float, names: Sequence[str]) -> Report:
+async def _run(deployment: Deployment, chance: random.Random, seconds: float, faults: Mapping[str, Fault]) -> Report:
     pages, watchers = _people(deployment, chance)
     is_over, happened = asyncio.Event(), Counter[str]()
     wrong: list[str] = []
     async with _ended(watcher.watch for watcher in watchers):
         chats = [asyncio.create_task(page.chat(is_over, deployment.lease)) for page in pages]
-        await _faults(deployment, chance, seconds, names, happened)
+        await _faults(deployment, chance, seconds, faults, happened)
         healed = time.monotonic()
         is_over.set()
         _, late = await asyncio.wait(chats, timeout=_END_WITHIN)
@@ -117,15 +116,15 @@ def _people(deployment: Deployment, chance: random.Random) -> tuple[list[Page], 
 
 
 async def _faults(
-    deployment: Deployment, chance: random.Random, seconds: float, names: Sequence[str], happened: Counter[str]
+    deployment: Deployment, chance: random.Random, seconds: float, faults: Mapping[str, Fault], happened: Counter[str]
 ) -> None:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         await asyncio.sleep(chance.uniform(1, deployment.lease * 1.5))
-        name = chance.choice(names)
+        name = chance.choice([*faults])
         happened[name] += 1
         print(f"{deadline - time.monotonic():6.1f} s left: {name}", flush=True)
-        await FAULTS[name](deployment, chance)
+        await faults[name](deployment, chance)
 
 
 async def _values(saver: AsyncPostgresSaver, threads: set[str]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.graph import START, MessagesState, StateGraph
-from langgraph_agui.connect import Intake, RedisRunStore, SqliteRunStore
+from langgraph_agui.connect import Intake
 from langgraph_agui.connect.serve import Agent, Limits, agui_app
 from langgraph_agui.connect.testing import ScriptedChatModel, text
 from langgraph_agui.connect.testing.scripts import Script
@@ -35,17 +35,20 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
+from tests.support.servers.databases.run_databases import RUN_DATABASES
+
 STEPS = ("think", "work", "answer")
 _NUMBERS = re.compile(r"(words|block) (\d+)")
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a process is given. `store`: the URL of a Redis, or a path. `lease`: seconds. `journal`: the path of the
-    journal, which all processes share."""
+    """What a process is given. `database`, `address`: the name of the run database, and where it is. `lease`: seconds.
+    `journal`: the path of the journal, which all processes share."""
 
     port: int
-    store: str
+    database: str
+    address: str
     postgres: str
     journal: str
     lease: float
@@ -116,8 +119,8 @@ def _app(settings: Settings) -> Any:
         "queued": Agent(graph, intake=Intake(busy="queue")),
         "strict": Agent(graph, intake=Intake(busy="reject")),
     }
-    kind: type[RedisRunStore] | type[SqliteRunStore] = RedisRunStore if "://" in settings.store else SqliteRunStore
-    store = kind(settings.store, lease=settings.lease, timeout=settings.lease / 4)
+    shared = RUN_DATABASES[settings.database]
+    store = shared.store_at(settings.address, lease=settings.lease, timeout=settings.lease / 4)
     app = agui_app(agents, store=store, grace=1.0, drain=3.0, limits=Limits(runs=1_000, readers=500))
     inner = app.router.lifespan_context
 

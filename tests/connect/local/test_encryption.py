@@ -15,14 +15,11 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
 from langgraph_agui.connect import Local, Runs, connect, threads
 from langgraph_agui.connect.local.encryption import SealedError, seal, unseal
-from langgraph_agui.connect.local.store.redis import RedisRunStore
-from langgraph_agui.connect.local.store.run_store import RunStore
-from langgraph_agui.connect.local.store.sqlite import SqliteRunStore
 from langgraph_agui.connect.testing import Pause, ScriptedChatModel, text
 
 from fixtures.graphs.speech import speaker
 from fixtures.scripts import end
-from tests.support.servers.databases.redis_server import RedisServer, running_redis
+from tests.support.servers.databases.run_databases import OF_PROCESSES, SharedRuns, on_each
 from tests.support.streams.pausing_graphs import Graph, on
 
 SECRETS = (b"artichoke", b"rhubarb", b"parsnip")
@@ -30,23 +27,16 @@ SECRETS = (b"artichoke", b"rhubarb", b"parsnip")
 HELLO = {"messages": [{"role": "user", "content": "artichoke please", "id": "user-1"}]}
 
 
-@pytest.fixture(scope="module")
-def redis() -> Iterator[RedisServer]:
-    with running_redis() as server:
-        yield server
-
-
 class Place:
     """Two processes that share a run store and the database of a checkpointer."""
 
-    def __init__(self, path: Path, redis: RedisServer | None) -> None:
+    def __init__(self, path: Path, shared: SharedRuns) -> None:
         self._path = path
-        self._redis = redis
+        self._shared = shared
 
     async def runs(self, opened: AsyncExitStack) -> Runs:
         """The runs of one process."""
-        redis, path = self._redis, self._path / "runs.db"
-        store: RunStore = SqliteRunStore(path) if redis is None else RedisRunStore(redis.url)
+        store = self._shared.store()
         opened.push_async_callback(store.aclose)
         return await opened.enter_async_context(Runs(store))
 
@@ -58,19 +48,13 @@ class Place:
     async def stored(self) -> bytes:
         """All bytes that are kept outside of the processes."""
         files = [file.read_bytes() for file in self._path.iterdir() if file.is_file()]
-        if self._redis is None:
-            return b"".join(files)
-        from redis.asyncio import Redis
-
-        async with Redis.from_url(self._redis.url) as client:
-            dumps = [await client.dump(key) or b"" for key in await client.keys()]
-            logs = [repr(await client.xrange(key)).encode() for key in await client.keys("*:log:*")]
-        return b"".join([*files, *dumps, *logs])
+        return b"".join([*files, await self._shared.stored()])
 
 
-@pytest.fixture(params=["sqlite", pytest.param("redis", marks=pytest.mark.services)])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
-    return Place(tmp_path, request.getfixturevalue("redis") if request.param == "redis" else None)
+@pytest.fixture(params=on_each(OF_PROCESSES))
+def place(request: pytest.FixtureRequest, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    with OF_PROCESSES[request.param].running(tmp_path_factory.mktemp("runs")) as shared:
+        yield Place(tmp_path, shared)
 
 
 @pytest.fixture

@@ -1,11 +1,11 @@
 """`Machine`: a thread in a run database under everything that may happen to it, in any order, beside a model: claims,
 entries, ends and readers; answers that are lost, commands that are carried out late; leases that expire, outages, a
-database that forgets. The database is in Redis, unless a subclass says otherwise.
+database that forgets. What is a fault of no database in memory is not done to one.
 
 Rules that hold at any moment:
 
 1. A claim is granted only for a thread without a run, or whose run is lost: its lease is over, and the process that
-   asks has been in contact with Redis for half a lease. What has a lower fence than a granted claim is refused.
+   asks has been in contact with the database for half a lease. What has a lower fence than a granted claim is refused.
 2. The newest owner is never refused, unless somebody else has claimed the thread.
 3. A reader's text is a beginning of what the owner has emitted: nothing is missing, twice, or only an end.
 4. How a run ended is what the last run's end said, whatever comes late.
@@ -25,14 +25,13 @@ from langgraph_agui.connect.local.store.background import Background
 from langgraph_agui.connect.local.store.followed_run import FollowedRun
 from langgraph_agui.connect.local.store.logs import Logs
 from langgraph_agui.connect.local.store.records import MORE, SNAPSHOT, Claim, Entry, RunEnd
-from langgraph_agui.connect.local.store.redis.commands import Commands
-from langgraph_agui.connect.local.store.redis.database import RedisRunDatabase
-from langgraph_agui.connect.local.store.redis.keys import EMPTIED, Keys, contact_key
-from langgraph_agui.connect.local.store.run_database import Append, Appended, Claimed, Own, RunDatabase
+from langgraph_agui.connect.local.store.run_database import Append, Appended, Claimed, Own
 from langgraph_agui.translator import ClientView, Finished, Options, encode, events
 
+from tests.support.servers.databases.run_databases import SharedRuns
+
 THREAD = ThreadKey("n", "t")
-KEYS = Keys(THREAD)
+PROCESS = "p"
 OPTIONS = Options(protocol_version="1.0", first_state="delta")
 _Got = TypeVar("_Got")
 
@@ -79,82 +78,51 @@ def text(view: ClientView) -> str:
     return str(view.messages[-1]["content"]) if view.messages else ""
 
 
+def _is_shared(machine: "Machine") -> bool:
+    """Whether the database can lose its data, and processes their contact to it."""
+    return not machine.shared.is_of_one_process
+
+
 class Machine(RuleBasedStateMachine):
-    url = ""
+    """A subclass says which database, by `shared`."""
+
+    shared: SharedRuns
 
     def __init__(self) -> None:
         super().__init__()
         self.runner = asyncio.Runner()
-        self.database = self.connect()
+        self.ask(self.shared.empty)
+        self.database = self.shared.database(PROCESS, Background(), lambda _: None)
         self.logs = Logs(self.database, Background())
         self.owners: list[Owner] = []
         self.readers: list[tuple[Owner, FollowedRun]] = []
         self.sent: list[Callable[[], Coroutine[Any, Any, Any]]] = []
         self.claims = self.top = 0
-        """The highest fence that Redis knows."""
+        """The highest fence that the database knows."""
         self.last: str | None = None
         self.freed: str | None = None
         """The run that freed the thread last: nothing of it may come again."""
         self.run: Literal["valid", "over"] | None = None
         """Whether the thread's run has its lease; None: it has ended, or there is none."""
         self.is_known = False
-        """Whether Redis knows the thread."""
-        self.contact = b""
+        """Whether the database knows the thread."""
+        self.contact: bytes | None = None
         """As the process knows it."""
         self.has_contact: Literal["for long", "again"] | None = "again"
-        """Whether Redis knows this contact, for half a lease or less; None: it has another one, or none."""
+        """Whether the database knows this contact, for half a lease or less; None: it has another one, or none."""
         self.was_emptied = False
-        """Whether Redis has lost its data, less than half a lease ago."""
-        self.empty()
+        """Whether the database has lost its data, less than half a lease ago."""
         self.contact = self.keep()
 
     def teardown(self) -> None:
         self.ask(self.database.aclose)
         self.runner.close()
 
-    # --- what is done to the database itself; a subclass does it in other ways ---------------------------
-
-    def connect(self) -> RunDatabase:
-        """The database, for one process."""
-        self.commands = Commands(self.url, 5.0)
-        return RedisRunDatabase(self.commands, 60.0, "p", Background(), lambda _: None, 5.0)
-
-    def empty(self) -> None:
-        """Loses all data."""
-        self.ask(lambda: self.commands.client.flushall())
-
-    def end_lease(self) -> None:
-        """The lease of the thread's run is over."""
-        self.ask(lambda: self.commands.client.hset(KEYS.thread, "until", 0))
-
-    def end_contact(self) -> None:
-        """The process is not in contact any more."""
-        self.ask(lambda: self.commands.client.delete(contact_key("p")))
-
-    def age_contact(self) -> bytes:
-        """The process has been in contact for long; the contact."""
-        self.ask(lambda: self.commands.client.mset({contact_key("p"): 0, EMPTIED: 0}))
-        return b"0"
-
-    def drop_newest(self, fence: int) -> None:
-        """Loses the newest entry of a run's log."""
-        log = KEYS.log(fence)
-
-        async def drop() -> None:
-            newest, *before = await self.commands.client.xrevrange(log, count=2) or [None]
-            if before:
-                await self.commands.client.xdel(log, newest[0])
-                await self.commands.client.execute_command("XSETID", log, before[0][0])  # the stream forgets it too
-            else:
-                await self.commands.client.delete(log)
-
-        self.ask(drop)
-
     # --- the commands ---------------------------------------------------------------------------------------------
 
-    def keep(self, *, is_first: bool = True) -> bytes:
+    def keep(self, *, is_first: bool = True) -> bytes | None:
         contact = self.ask(lambda: self.database.keep_contact(is_first=is_first))
-        assert contact is not None
+        assert (contact is None) == self.shared.is_of_one_process
         return contact
 
     def ask(self, command: Callable[[], Coroutine[Any, Any, _Got]]) -> _Got:
@@ -264,42 +232,49 @@ class Machine(RuleBasedStateMachine):
             self.top = max(self.top, now.fence)
             self.run = "valid" if now.state == "valid" else "over"
 
+    @precondition(_is_shared)
     @rule()
     def lose_lease(self) -> None:
         if self.run is not None:
-            self.end_lease()
+            self.ask(lambda: self.shared.end_lease(THREAD))
             self.run = "over"
 
+    @precondition(_is_shared)
     @rule()
     def lose_contact(self) -> None:
         """An outage, or a pause of the process."""
-        self.end_contact()
+        self.ask(lambda: self.shared.end_contact(PROCESS))
         self.has_contact = None
 
+    @precondition(_is_shared)
     @rule()
     def lose_run(self) -> None:
         """Its lease is over, while the process is in contact."""
         self.lose_lease()
         self.keep_contact(for_long=True)
 
+    @precondition(_is_shared)
     @rule(for_long=st.booleans())
     def keep_contact(self, for_long: bool) -> None:
         """The process is in contact again, or for half a lease by now."""
         self.contact = self.keep(is_first=False)
         self.has_contact = self.has_contact or "again"
         if for_long:
-            self.contact, self.has_contact, self.was_emptied = self.age_contact(), "for long", False
+            self.contact = self.ask(lambda: self.shared.age_contact(PROCESS))
+            self.has_contact, self.was_emptied = "for long", False
 
     @precondition(lambda self: self.owners)
     @rule(which=st.integers(0, 9))
     def lose_newest_entry(self, which: int) -> None:
         """A failover that loses the last write."""
-        self.drop_newest(self.owners[which % len(self.owners)].own.fence)
+        fence = self.owners[which % len(self.owners)].own.fence
+        self.ask(lambda: self.shared.drop_newest(THREAD, fence))
 
+    @precondition(_is_shared)
     @rule()
     def forget_all(self) -> None:
         """The database comes back empty, and what was sent before is lost with it."""
-        self.empty()
+        self.ask(self.shared.empty)
         self.top, self.last, self.freed, self.sent = 0, None, None, []
         self.run, self.is_known, self.has_contact, self.was_emptied = None, False, None, True
 

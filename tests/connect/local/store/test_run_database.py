@@ -1,7 +1,7 @@
 """What every run database does: two processes, which share one. What depends on time and on outages is in `redis/`."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -11,18 +11,12 @@ import pytest
 from langgraph_agui.connect.local.store.active_run import LastRun, ThreadKey
 from langgraph_agui.connect.local.store.appends import Appends
 from langgraph_agui.connect.local.store.background import Background
-from langgraph_agui.connect.local.store.memory_database import MemoryData, MemoryRunDatabase
 from langgraph_agui.connect.local.store.records import MORE, SNAPSHOT, Claim, Entry, RunEnd
-from langgraph_agui.connect.local.store.redis.commands import Commands
-from langgraph_agui.connect.local.store.redis.database import RedisRunDatabase
-from langgraph_agui.connect.local.store.redis.keys import Keys, contact_key
-from langgraph_agui.connect.local.store.renewals import clock
 from langgraph_agui.connect.local.store.run_database import Append, Appended, Claimed, Log, News, Own, RunDatabase
-from langgraph_agui.connect.local.store.sqlite.database import SqliteRunDatabase
 from langgraph_agui.translator import Cancelled, Failed, Finished
 
 from tests.support.clients.batch_readers import turns, until
-from tests.support.servers.databases.redis_server import RedisServer, running_redis
+from tests.support.servers.databases.run_databases import RUN_DATABASES, SharedRuns, on_each
 
 THREAD, OTHER = ThreadKey("n", "t"), ThreadKey("n", "u")
 
@@ -30,10 +24,11 @@ THREAD, OTHER = ThreadKey("n", "t"), ThreadKey("n", "u")
 class Process:
     """One process, with a run database."""
 
-    def __init__(self, database: RunDatabase, background: Background, woken: list[int | None]) -> None:
-        self.database = database
-        self.woken = woken
-        self._background = background
+    def __init__(self, shared: SharedRuns, name: str) -> None:
+        self.shared = shared
+        self.woken = list[int | None]()
+        self._background = Background()
+        self.database = shared.database(name, self._background, self.woken.append)
         self._contact: bytes | None = None
 
     async def claims(
@@ -61,6 +56,17 @@ class Process:
         [answer] = await self.database.append([Append(own, status, entry(own, number, kind), number - 1)])
         return answer
 
+    async def expires(self, leases: float) -> None:
+        """The lease of the thread's run expired so many leases ago, and this process has been in contact for longer."""
+        await self.database.keep_contact(is_first=False)
+        await self.shared.expire(THREAD, self.database.process, leases)
+
+    async def hears(self) -> None:
+        """Returns when the process can be woken."""
+        if self.shared.says_when_it_wakes:
+            await until(lambda: None in self.woken)
+            self.woken.clear()
+
     async def aclose(self) -> None:
         await self._background.aclose()
         await self.database.aclose()
@@ -76,30 +82,16 @@ def end(own: Own, ending: Any = None) -> RunEnd:
     return RunEnd(LastRun(own.claim.run_id, at, ending or Finished(), True, False, own.fence, waiting))
 
 
-@pytest.fixture(scope="module")
-def redis() -> Iterator[RedisServer]:
-    with running_redis() as server:
-        yield server
+@pytest.fixture(params=on_each(RUN_DATABASES))
+async def processes(
+    request: pytest.FixtureRequest, running: Callable[[str], SharedRuns]
+) -> AsyncIterator[tuple[Process, Process]]:
+    shared = running(request.param)
+    await shared.empty()
 
-
-@pytest.fixture(params=["memory", "sqlite", pytest.param("redis", marks=pytest.mark.services)])
-async def processes(request: pytest.FixtureRequest) -> AsyncIterator[tuple[Process, Process]]:
-    data = MemoryData()
-
-    def process(name: str) -> Process:
-        woken, background = list[int | None](), Background()
-        if request.param == "memory":
-            return Process(MemoryRunDatabase(data, name, woken.append), background, woken)
-        if request.param == "sqlite":
-            path = str(request.getfixturevalue("tmp_path") / "runs.db")
-            return Process(SqliteRunDatabase(path, 60.0, name, woken.append, 5.0), background, woken)
-        commands = Commands(request.getfixturevalue("redis").url, 5.0)
-        return Process(RedisRunDatabase(commands, 60.0, name, background, woken.append, 5.0), background, woken)
-
-    both = process("one"), process("other")
+    both = Process(shared, "one"), Process(shared, "other")
     yield both
     for each in both:
-        await each.database.forget(THREAD)
         await each.aclose()
 
 
@@ -158,7 +150,7 @@ async def test_a_claim_is_refused_for_a_thread_that_has_had_another_run(one: Pro
 async def test_a_claim_with_a_contact_that_is_over_is_refused(one: Process, other: Process) -> None:
     """Rule 2 of `run_database.py`. Only data of this process are always there."""
     contact = await one.database.keep_contact(is_first=True)
-    if isinstance(one.database, MemoryRunDatabase):
+    if one.shared.is_of_one_process:
         assert contact is None
         return
     assert contact is not None
@@ -269,7 +261,7 @@ async def test_the_continuation_of_a_run_that_was_to_stop_is_asked_to_stop(
     await one.appends(run, 1, SNAPSHOT, status="stopping" if wanted == "by its owner" else "running")
     if wanted == "by its owner":
         await other.database.keep_contact(is_first=True)
-        await _expires(other, 1)
+        await other.expires(1)
     else:
         await one.database.hand_over(run)
         await other.database.request_cancel(THREAD, run.fence, "one")
@@ -280,34 +272,13 @@ async def test_the_continuation_of_a_run_that_was_to_stop_is_asked_to_stop(
     assert not (await other.appends(next_one, 1, SNAPSHOT)).is_cancelled
 
 
-async def _expires(process: Process, leases: float) -> None:
-    """The lease of the thread expired so many leases ago, and the process has been in contact for longer."""
-    database = process.database
-    await database.keep_contact(is_first=False)
-    if isinstance(database, MemoryRunDatabase):
-        database._data.thread(THREAD).is_lost = True
-    elif isinstance(database, SqliteRunDatabase):
-        await database._run(_expire_in_file, database.process, clock() - leases * database.lease)
-    else:
-        assert isinstance(database, RedisRunDatabase)
-        seconds, micros = await database._client.time()
-        until = round(seconds * 1_000 + micros / 1_000 - leases * database.lease * 1_000)
-        await database._client.hset(Keys(THREAD).thread, "until", until)
-        await database._client.set(contact_key(database.process), 0)
-
-
-def _expire_in_file(database: Any, process: str, until: float) -> None:
-    database.execute("UPDATE threads SET until = ?", (until,))
-    database.execute("UPDATE contacts SET since = ? WHERE process = ?", (until, process))
-
-
 async def test_a_thread_waits_for_the_continuation_of_its_run_for_some_leases(one: Process, other: Process) -> None:
     run = await one.claims(run_input=b"input", has_input=True)
-    if isinstance(one.database, MemoryRunDatabase):
+    if one.shared.is_of_one_process:
         return  # no lease expires there
     await other.database.keep_contact(is_first=True)
     for leases, is_continuable in ((0.4, None), (0.6, True), (3.4, True), (3.6, False)):
-        await _expires(other, leases)
+        await other.expires(leases)
         lease = await other.database.lease_of(THREAD)
         assert (lease.state == "doubt", lease.is_continuable) == (is_continuable is None, bool(is_continuable))
         assert len(await other.database.lost_threads("n")) == (is_continuable is not None)
@@ -388,7 +359,6 @@ async def test_entries_of_many_runs_are_appended_at_once_and_each_gets_its_own_a
     assert [answer.answer for answer in await one.database.append(appended)] == ["ok", "taken", "ok"]
     for own in (mine, theirs):
         assert await one.database.entries(Log(own.thread, own.fence), 0) == [entry(own, 1, SNAPSHOT)]
-    await other.database.forget(OTHER)
 
 
 async def test_entries_that_are_ready_together_are_one_command(
@@ -407,7 +377,6 @@ async def test_entries_that_are_ready_together_are_one_command(
         answers = await asyncio.gather(*map(appends.append, wanted))
         assert [answer.answer for answer in answers] == ["ok", "ok"]
     assert sizes == [2, 2]
-    await other.database.forget(OTHER)
 
 
 async def test_a_reader_gets_what_is_there_then_what_comes_of_all_logs(one: Process, other: Process) -> None:
@@ -433,7 +402,6 @@ async def test_a_reader_gets_what_is_there_then_what_comes_of_all_logs(one: Proc
         [entry(mine, 1, SNAPSHOT), entry(mine, 2), entry(mine, 3, "finished")],
         [entry(also, 1), entry(also, 2)],
     ]
-    await other.database.forget(OTHER)
 
 
 async def test_a_reader_that_waits_is_interrupted(one: Process, other: Process) -> None:
@@ -454,7 +422,7 @@ async def _read(database: RunDatabase, logs: dict[Log, int]) -> dict[Log, Any]:
 async def test_an_owner_is_told_of_a_request_to_stop_and_of_readers_elsewhere(one: Process, other: Process) -> None:
     one.database.start()
     own = await one.claims()
-    await _hears(one)
+    await one.hears()
     assert await one.appends(own, 1, SNAPSHOT) == Appended("ok", False, 0)
     await other.database.note_readers(THREAD, own.fence, "one", has_readers=True)
     assert await one.appends(own, 2) == Appended("ok", False, 1)
@@ -469,13 +437,6 @@ async def test_an_owner_is_told_of_a_request_to_stop_and_of_readers_elsewhere(on
     assert (await other.database.lease_of(THREAD)).is_stopping
     await one.database.release(own, None)
     assert await one.appends(own, 5, "cancelled", status="free") == Appended("ok", False, 0)
-
-
-async def _hears(process: Process) -> None:
-    """Returns when the process can be woken."""
-    if isinstance(process.database, RedisRunDatabase):
-        await until(lambda: None in process.woken)
-        process.woken.clear()
 
 
 # --- queued inputs, notifications -------------------------------------------------------------------------------------
@@ -519,4 +480,3 @@ async def test_what_happens_on_a_thread_is_notified_in_its_order(one: Process, o
     happened = [each for each in news if each is not None]
     assert happened == [News("started", own.fence, own.claim), News("turn"), News("mark", mark="mark")]
     await other.database.unsubscribe(THREAD, news.append)
-    await other.database.forget(OTHER)

@@ -4,9 +4,8 @@ share its database."""
 import asyncio
 import gc
 import weakref
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
-from functools import partial
 from typing import Any
 
 import pytest
@@ -16,38 +15,21 @@ from langgraph_agui.connect.errors import RunConflictError
 from langgraph_agui.connect.events.readers import Offset
 from langgraph_agui.connect.local.run.runs import Runs
 from langgraph_agui.connect.local.store.active_run import LastRun, ThreadKey
-from langgraph_agui.connect.local.store.background import Background
-from langgraph_agui.connect.local.store.memory_database import MemoryData, MemoryRunDatabase
 from langgraph_agui.connect.local.store.memory_store import MemoryRunStore
-from langgraph_agui.connect.local.store.redis import RedisRunStore
-from langgraph_agui.connect.local.store.run_database import Wake
 from langgraph_agui.connect.local.store.run_store import Holder, RunStore
-from langgraph_agui.connect.local.store.sqlite import SqliteRunStore
 from langgraph_agui.connect.testing import Pause
 from langgraph_agui.translator import Cancelled, Failed, Finished
 
 from fixtures import FIXTURES
-from tests.support.clients.batch_readers import BatchReader, held, turns, until
-from tests.support.servers.databases.redis_server import RedisServer, running_redis
+from tests.support.clients.batch_readers import BatchReader, held, turns
+from tests.support.servers.databases.run_databases import RUN_DATABASES, SharedRuns, on_each
 from tests.support.servers.serving import posted
 from tests.support.streams.pausing_graphs import HELLO, Graph, asking, on, quick, speaking, waiting
 
-STORES = ["memory", "shared memory", "sqlite", pytest.param("redis", marks=pytest.mark.services)]
-
-
+ALONE = "one process"
+"""The store of a process that shares its runs with no other."""
 LEASE = 2.0
 """Seconds. Nothing waits for it, but for the tests of lost leases."""
-
-
-class SharedMemoryStore(RunStore):
-    """The store of a process that shares a database in memory."""
-
-    def __init__(self, data: MemoryData) -> None:
-        self._data = data
-        super().__init__("default", window=0.001, timeout=1.0, blocked=300.0)
-
-    def _connect(self, process: str, background: Background, wake: Wake) -> MemoryRunDatabase:
-        return MemoryRunDatabase(self._data, process, wake)
 
 
 class Processes:
@@ -76,32 +58,21 @@ class Processes:
         return last
 
 
-@pytest.fixture(params=STORES)
-async def processes(request: pytest.FixtureRequest) -> AsyncIterator[Processes]:
+@pytest.fixture(params=[ALONE, *on_each(RUN_DATABASES)])
+async def processes(request: pytest.FixtureRequest, running: Callable[[str], SharedRuns]) -> AsyncIterator[Processes]:
     owner: RunStore
     store: RunStore
-    if request.param == "redis":
-        url = request.getfixturevalue("redis").url
-        owner, store = RedisRunStore(url, lease=LEASE), RedisRunStore(url, lease=LEASE)
-    elif request.param == "sqlite":
-        path = request.getfixturevalue("tmp_path") / "runs.db"
-        owner, store = SqliteRunStore(path, lease=LEASE), SqliteRunStore(path, lease=LEASE)
-    elif request.param == "shared memory":
-        data = MemoryData()
-        owner, store = SharedMemoryStore(data), SharedMemoryStore(data)
-    else:
+    if request.param == ALONE:
         owner = store = MemoryRunStore()
+    else:
+        shared = running(request.param)
+        await shared.empty()
+        owner, store = shared.store(lease=LEASE), shared.store(lease=LEASE)
     processes = Processes(owner, store)
     async with processes.one, processes.other:
         yield processes
     for each in {owner, store}:
         await each.aclose()
-
-
-@pytest.fixture(scope="module")
-def redis() -> Iterator[RedisServer]:
-    with running_redis() as server:
-        yield server
 
 
 @pytest.fixture
@@ -413,26 +384,28 @@ async def test_inputs_of_all_processes_take_turns_in_the_order_in_which_they_cam
     graph = speaking(point, saver)
     await processes.start(graph)
     await point.reached.wait()
-    ended: list[str] = []
 
     async def posts(runs: Runs, name: str) -> None:
         local = processes.local(runs, quick(saver))
-        given = posted("t", "hello", name, run_id=name)
+        given = posted("t", run_id=name, messages=[{"id": name, "role": "user", "content": "and this"}])
         kinds = [event.type.value async for event in run(local, given, intake=Intake(busy="queue"))]
         assert kinds[-1] == "RUN_FINISHED"
-        ended.append(name)
 
     async with asyncio.TaskGroup() as group:
         for number, runs in enumerate([processes.one, processes.other, processes.other, processes.one]):
             group.create_task(posts(runs, f"queued-{number}"))
-            await until(partial(_are_queued, processes, graph, number + 1))
+            await _are_queued(processes, graph, number + 1)
         point.open.set()
-    assert ended == [f"queued-{number}" for number in range(4)]
+    state = await graph.aget_state(on("t"))  # type: ignore[arg-type]
+    ids = [message.id for message in state.values["messages"] if message.type == "human"]
+    assert ids[1:] == [f"queued-{number}" for number in range(4)]
 
 
-def _are_queued(processes: Processes, graph: Graph, count: int) -> bool:
+async def _are_queued(processes: Processes, graph: Graph, count: int) -> None:
+    """Returns when the store has so many inputs that wait: a process counts its own before it has asked the store."""
     thread = processes.thread(graph)
-    return processes.one.queue.on(thread) + processes.other.queue.on(thread) == count
+    while (await processes.store._database.lease_of(thread)).waiting < count:  # noqa: ASYNC110
+        await asyncio.sleep(0)
 
 
 async def test_a_turn_that_is_given_up_holds_nobody_up(processes: Processes) -> None:

@@ -1,4 +1,5 @@
-"""Several server processes that share Redis and PostgreSQL, and clients of each: `Processes`, one of them `Process`.
+"""Several server processes that share a run database and PostgreSQL, and clients of each: `Processes`; one of them is a
+`Process`.
 
 A process is stopped, killed and ended by real signals. What it serves is in `shared_server.py`. No tests here.
 """
@@ -20,7 +21,7 @@ from langgraph_agui.translator import ClientView
 from redis.asyncio import Redis
 
 from tests.support.clients.reader_clients import ReaderClient
-from tests.support.servers.databases.redis_server import RedisServer
+from tests.support.servers.databases.run_databases import SharedRuns
 from tests.support.servers.gates import Gates
 from tests.support.servers.processes.clock import clock
 from tests.support.servers.processes.forks import forked
@@ -160,9 +161,9 @@ class Processes:
     """The server processes of one test."""
 
     def __init__(
-        self, redis: RedisServer, postgres: str, gate: Gates, folder: Path, clients: asyncio.TaskGroup
+        self, shared: SharedRuns, postgres: str, gate: Gates, folder: Path, clients: asyncio.TaskGroup
     ) -> None:
-        self._redis = redis
+        self._shared = shared
         self._postgres = postgres
         self._gate = gate
         self._folder = folder
@@ -187,7 +188,17 @@ class Processes:
     def _made(self, lease: float, grace: float, drain: float, blocked: float, ahead: float) -> Process:
         port, folder = free_port(), self._folder / str(len(self._all))
         folder.mkdir()
-        settings = Settings(port, self._redis.url, self._postgres, self._gate.port, lease, grace, drain, blocked)
+        settings = Settings(
+            port,
+            self._shared.name,
+            self._shared.address,
+            self._postgres,
+            self._gate.port,
+            lease,
+            grace,
+            drain,
+            blocked,
+        )
         module = "tests.support.servers.processes.shared_server"
         command = [*(forked(module) if not ahead else (sys.executable, "-m", module)), settings.argument]
         process = Process(ServerProcess(command, folder, clock(ahead), port, "/health"), self._clients)
@@ -195,20 +206,20 @@ class Processes:
         return process
 
     async def waiting(self, thread_id: str, count: int) -> None:
-        """Returns when so many inputs wait for their turn on a thread."""
+        """Returns when so many inputs wait for their turn on a thread. What is asked here is asked of Redis."""
         async with self._looking() as client:
-            while await client.llen(f"agui:{{tests:{thread_id}}}:line") < count:  # noqa: ASYNC110
+            while await client.llen(f"agui:{{default:{thread_id}}}:line") < count:  # noqa: ASYNC110
                 await asyncio.sleep(_LOOK_EVERY)
 
     async def noted(self, thread_id: str, *, is_noted: bool = True) -> None:
         """Returns when Redis knows that another process than the owner has readers of a thread's run, or has none."""
         async with self._looking() as client:
-            while bool(await client.keys(f"agui:{{tests:{thread_id}}}:readers:*")) != is_noted:  # noqa: ASYNC110
+            while bool(await client.keys(f"agui:{{default:{thread_id}}}:readers:*")) != is_noted:  # noqa: ASYNC110
                 await asyncio.sleep(_LOOK_EVERY)
 
     async def renewed(self, thread_id: str, seconds: float) -> None:
         """Returns when the lease of a thread's run has been renewed for so many seconds."""
-        name, first = f"agui:{{tests:{thread_id}}}:thread", 0.0
+        name, first = f"agui:{{default:{thread_id}}}:thread", 0.0
         async with self._looking() as client:
             while float(await client.hget(name, "until") or 0) < first + seconds * 1_000 or not first:
                 first = first or float(await client.hget(name, "until") or 0)
@@ -216,7 +227,7 @@ class Processes:
 
     @asynccontextmanager
     async def _looking(self) -> AsyncIterator["Redis"]:
-        async with Redis.from_url(self._redis.url) as client, asyncio.timeout(WITHIN):
+        async with Redis.from_url(self._shared.address) as client, asyncio.timeout(WITHIN):
             yield client
 
     async def values(self, agent: str, thread_id: str, _: Any = None) -> Any:
@@ -231,13 +242,13 @@ class Processes:
 
 
 @asynccontextmanager
-async def processes(redis: RedisServer, postgres: str, gate: Gates) -> AsyncIterator[Processes]:
+async def processes(shared: SharedRuns, postgres: str, gate: Gates) -> AsyncIterator[Processes]:
     """What starts server processes, which end with the block. Clients that still read then are torn off."""
     with TemporaryDirectory() as folder:
         async with asyncio.TaskGroup() as clients:
             with PostgresSaver.from_conn_string(postgres) as saver:
                 saver.setup()
-            servers = Processes(redis, postgres, gate, Path(folder), clients)
+            servers = Processes(shared, postgres, gate, Path(folder), clients)
             try:
                 yield servers
             finally:

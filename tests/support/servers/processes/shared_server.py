@@ -1,4 +1,4 @@
-"""One of several server processes that share a run store in Redis and a checkpointer in PostgreSQL.
+"""One of several server processes that share a run database and a checkpointer in PostgreSQL.
 
 `python -m tests.support.servers.processes.shared_server SETTINGS` is the command; `SETTINGS` is the JSON of `Settings`.
 The points of a run have the ids of its thread and its own before them (`t run-1 first 3`): each is held by itself.
@@ -14,7 +14,7 @@ from typing import Any
 import uvicorn
 from ag_ui.core import RunAgentInput
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
-from langgraph_agui.connect import Intake, RedisRunStore
+from langgraph_agui.connect import Intake
 from langgraph_agui.connect.inputs import Prepared
 from langgraph_agui.connect.serve import Agent, Limits, agui_app
 from psycopg import AsyncConnection
@@ -25,6 +25,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from fixtures.gated import BLOCKING, GATED
+from tests.support.servers.databases.run_databases import RUN_DATABASES
 
 GRAPHS = {**GATED, **BLOCKING}
 AGENTS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -45,10 +46,12 @@ AGENTS: dict[str, tuple[str, dict[str, Any]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a server process is given. `gate`: the port of the gates."""
+    """What a server process is given. `database`, `address`: the name of the run database, and where it is. `gate`: the
+    port of the gates."""
 
     port: int
-    redis: str
+    database: str
+    address: str
     postgres: str
     gate: int
     lease: float
@@ -71,7 +74,8 @@ async def _serve(settings: Settings) -> None:
     pool: AsyncConnectionPool[AsyncConnection[DictRow]] = AsyncConnectionPool(
         settings.postgres, kwargs=asked, min_size=1, max_size=4, open=False
     )
-    store = RedisRunStore(settings.redis, namespace="tests", lease=settings.lease, blocked=settings.blocked)
+    shared = RUN_DATABASES[settings.database]
+    store = shared.store_at(settings.address, lease=settings.lease, blocked=settings.blocked)
     async with pool:
         saver = AsyncPostgresSaver(pool)
         agents = {
