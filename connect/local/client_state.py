@@ -16,8 +16,7 @@ into the `Command`, once for each checkpoint.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
-from uuid import UUID
+from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.channels import BinaryOperatorAggregate, LastValue
@@ -25,9 +24,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, copy_checkpoint
 
 from ..inputs.unsent import without_pending
 from .checkpointers import Graph, reading, wait_for_answer
-
-_OF_INPUTS: Final = str(UUID(int=0))
-"""The id of the task under which LangGraph stores what a `Command` writes."""
+from .checkpoints.progress import OF_INPUTS
 
 
 async def written_in_place(
@@ -49,7 +46,7 @@ async def written_in_place(
         saved = await wait_for_answer(saver.aget_tuple(config))
     if saved is None:
         return dict(values)
-    pending = frozenset(channel for task, channel, _ in saved.pending_writes or () if task == _OF_INPUTS)
+    pending = frozenset(channel for task, channel, _ in saved.pending_writes or () if task == OF_INPUTS)
     checkpoint, versions = copy_checkpoint(saved.checkpoint), {}
     for name, value in values.items():
         channel = graph.channels.get(name)

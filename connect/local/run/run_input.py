@@ -1,0 +1,147 @@
+"""`RunInput`: what another process needs to continue a run of this one, as the run store keeps it. No I/O.
+
+To continue a run is to submit its input again, to the same graph and with the same run id. LangGraph takes the input if
+the thread has no checkpoint of the run yet, and drops it and continues if it has one. `RunInput.after` leaves out the
+parts of the input that LangGraph would take twice (`checkpoints.progress`).
+
+Only JSON is kept: another process cannot read anything else, and must not run what it reads. So a run cannot be
+continued if its input, its user, or what the owner's hook has added for it is not JSON (`NotJsonError`). Messages are
+kept in the form of LangChain. Nothing else that the graph gets is kept, because each process that serves the agent has
+it: the graph itself, and the config and the context of the agent's intake.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Final
+
+from langchain_core.messages import BaseMessage, message_to_dict, messages_from_dict
+from langgraph.types import Command, Overwrite
+
+from ..checkpoints.progress import Progress
+
+_FORMAT: Final = 1
+"""The format of the JSON. It rises with each change that an earlier version can't read."""
+_KIND: Final = "__agui__"
+"""The key that says of an object of the JSON what it stands for: a message, or an `Overwrite`."""
+MOST_ATTEMPTS: Final = 3
+"""The number of processes in which a run is tried, one after the other."""
+
+
+class NotJsonError(Exception):
+    """A part of a run's input is not JSON. `part`: the name of the part."""
+
+    def __init__(self, part: str) -> None:
+        super().__init__(f"{part} is not JSON")
+        self.part = part
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunInput:
+    """The input of a run, and how the run was started.
+
+    - `run_id`, `user`: the id of the run, and the user who has started it.
+    - `values`: the values that it writes to channels.
+    - `is_turn`: whether the values are the graph's input. If not, the run continues at a checkpoint, and they update
+      the state there.
+    - `answers`: the answers that it resumes with, by interrupt id; None if it does not answer.
+    - `asked`: for each of these interrupts, the task that has raised it, and the number of answers that this task had
+      taken before the run began.
+    - `checkpoint_id`: the earlier checkpoint where it starts; None is the newest one.
+    - `config`: what the owner's hook has added to the config.
+    - `context`: the graph's runtime context. `has_own_context`: whether it is that of the agent's intake instead.
+    - `client_input`: the client's input, as JSON, if it has more than this run does: then the rest is submitted when
+      the run has succeeded. None if this run is all.
+    - `parent_run_id`: as in `RUN_STARTED`.
+    - `attempt`: how often the run has been tried, with this time.
+    """
+
+    run_id: str
+    user: Any = None
+    values: Mapping[str, Any] = field(default_factory=dict)
+    is_turn: bool = True
+    answers: Mapping[str, Any] | None = None
+    asked: Mapping[str, list[Any]] = field(default_factory=dict)
+    checkpoint_id: str | None = None
+    config: Mapping[str, Any] = field(default_factory=dict)
+    context: Any = None
+    has_own_context: bool = False
+    client_input: Mapping[str, Any] | None = None
+    parent_run_id: str | None = None
+    attempt: int = 1
+
+    @property
+    def graph_input(self) -> Any:
+        """What the graph is called with."""
+        if self.is_turn:
+            return dict(self.values)
+        if self.answers is not None:
+            return Command(resume=self.answers, update=self.values or None)
+        return Command(update=self.values) if self.values else None
+
+    def after(self, progress: Progress) -> RunInput:
+        """Returns the input with which the run continues after this progress: without the checkpoint where it started,
+        once it has made one itself, and without the values and the answers that the thread already has. A turn keeps
+        its values, which LangGraph drops if it has them."""
+        if progress.has_begun:
+            kept = self if self.is_turn else replace(self, values={}, answers=None)
+            return replace(kept, checkpoint_id=None)
+        if self.is_turn:
+            return self
+        values = {name: value for name, value in self.values.items() if name not in progress.written}
+        answers = {id_: answer for id_, answer in (self.answers or {}).items() if not self._is_taken(id_, progress)}
+        return replace(self, values=values, answers=answers or None)
+
+    def before(self, progress: Progress) -> RunInput:
+        """Returns the input with what has to be known of the thread before the run begins."""
+        asked = {id_: [task, progress.taken.get(task, 0)] for id_, task in progress.tasks.items()}
+        return replace(self, asked={id_: asked[id_] for id_ in self.answers or () if id_ in asked})
+
+    def _is_taken(self, interrupt_id: str, progress: Progress) -> bool:
+        """Returns whether a task has taken the answer to this interrupt since the run began."""
+        task, taken = self.asked.get(interrupt_id, ("", 0))
+        return progress.taken.get(task, 0) > taken
+
+    def to_json(self) -> bytes:
+        """Returns the JSON that is kept. Raises `NotJsonError`."""
+        stored = {each.name: _stored(getattr(self, each.name), each.name) for each in fields(self)}
+        return json.dumps({"format": _FORMAT, **stored}).encode()
+
+    @classmethod
+    def from_json(cls, stored: bytes) -> RunInput | None:
+        """Reads what `to_json` returned. Returns None if the format is unknown."""
+        read = json.loads(stored)
+        if read.pop("format") != _FORMAT:
+            return None
+        return cls(**{name: _restored(value) for name, value in read.items()})
+
+
+def _stored(value: Any, part: str) -> Any:
+    """Returns a value as JSON from which `_restored` makes the same value. Raises `NotJsonError`."""
+    kind = type(value)
+    if value is None or kind in (str, bool, int) or (kind is float and math.isfinite(value)):
+        return value
+    if kind is list:
+        return [_stored(item, part) for item in value]
+    if kind is dict and _KIND not in value and all(type(name) is str for name in value):
+        return {name: _stored(item, part) for name, item in value.items()}
+    if isinstance(value, BaseMessage):
+        return {_KIND: "message", "value": _stored(message_to_dict(value), part)}
+    if kind is Overwrite:
+        return {_KIND: "overwrite", "value": _stored(value.value, part)}
+    raise NotJsonError(part)
+
+
+def _restored(stored: Any) -> Any:
+    if isinstance(stored, list):
+        return [_restored(item) for item in stored]
+    if not isinstance(stored, dict):
+        return stored
+    values = {name: _restored(value) for name, value in stored.items()}
+    kind = values.pop(_KIND, None)
+    if kind == "message":
+        return messages_from_dict([values["value"]])[0]
+    return Overwrite(values["value"]) if kind == "overwrite" else values
