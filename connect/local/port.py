@@ -43,6 +43,7 @@ from .run.run import Run
 from .run.runs import RunSetup, agent_of
 from .source import GraphSource
 from .store.active_run import ThreadNow
+from .store.turns import Ticket
 from .thread import LocalThread
 
 
@@ -51,6 +52,7 @@ class LocalPort:
 
     - `graph`: the graph that runs, and reads the thread.
     - `now`: what the run store knows of the thread.
+    - `ticket`: the ticket of the input, which has the turn.
     - `made`: the graph, if it was made for this run alone.
     - `follow`: returns the events of a run that has started, and then those of the rest of its input.
     """
@@ -61,6 +63,7 @@ class LocalPort:
         request: RunRequest,
         graph: Graph,
         now: ThreadNow,
+        ticket: Ticket,
         made: MadeGraph | None,
         follow: Callable[[Run, RunRequest], Batches],
     ) -> None:
@@ -69,7 +72,7 @@ class LocalPort:
         self.channels = source.input_channels(request.options)
         self.no_edits, self.unused = source.runs.no_edits, source.unused
         self._thread, self._source, self._runs = thread, source, source.runs
-        self._graph, self._made, self._follow = graph, made, follow
+        self._graph, self._ticket, self._made, self._follow = graph, ticket, made, follow
         self._config = graph_config(graph, *configs_of(source, request))
         self._options = request.options
         self._read = CheckpointRead(ThreadState())
@@ -131,6 +134,7 @@ class LocalPort:
             waiting=self._read.outcome.waiting if self._read.outcome is not None and run.continues else (),
             stamp=source.stamp,
             revision=self._revision,
+            ticket=self._ticket,
             newest=await self._newest_id() if state.is_unfinished else state.checkpoint_id or "",
             made=self._made,
         )

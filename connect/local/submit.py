@@ -45,6 +45,7 @@ from .run.run import Run
 from .run.runs import Runs, agent_of
 from .source import GraphSource
 from .store.active_run import ActiveRun, ThreadNow
+from .store.turns import Ticket
 from .thread import LocalThread
 
 _log = logging.getLogger(__name__)
@@ -91,7 +92,9 @@ class _Input:
         `queue`: how many inputs may wait on the thread."""
         if self._store.is_shared:
             await self._keep_messages()  # first, because the store may take its time
-        now = await self._store.now(self._thread.key)
+        async with self._store.turn_if_idle(self._thread.key) as (now, ticket):
+            if ticket is not None:
+                return await self._when_free(now, ticket)
         await self._check_owner(now)
         if now.active is not None and self._is_refused(now.active):
             return self._join(now.active)
@@ -107,21 +110,21 @@ class _Input:
         # the thread is read while the input already has its place in the line
         keeping = asyncio.ensure_future(self._keep_messages()) if waits else None
         try:
-            async with self._store.turn(self._thread.key) as now:
+            async with self._store.turn(self._thread.key) as (now, ticket):
                 if keeping is not None:
                     await keeping
-                return await self._when_free(now)
+                return await self._when_free(now, ticket)
         finally:
             if keeping is not None:
                 keeping.cancel()
 
-    async def _when_free(self, now: ThreadNow) -> Batches:
+    async def _when_free(self, now: ThreadNow, ticket: Ticket) -> Batches:
         while True:
             await self._check_owner(now)  # another agent or user may have begun to use the thread meanwhile
             active = now.active
             if active is None:
                 with suppress(RunConflictError):  # a run started without a turn, or while this process was frozen
-                    return await self._submit_to_graph(now)
+                    return await self._submit_to_graph(now, ticket)
             elif self._is_refused(active):
                 return self._join(active)
             elif self._intake.busy == "queue":
@@ -130,12 +133,13 @@ class _Input:
                 return self._join(active)
             now = await self._store.now(self._thread.key)
 
-    async def _submit_to_graph(self, now: ThreadNow) -> Batches:
+    async def _submit_to_graph(self, now: ThreadNow, ticket: Ticket) -> Batches:
         """Submits the input to the graph of its run. If a function makes the graph, it is called first, because the
         graph decides what the thread waits for, and which tools the graph runs itself."""
         source, request, factory = self._source, self._request, self._source.factory
         if factory is None:
-            return await submit(request, LocalPort(self._thread, request, source.graph, now, None, self._follow))
+            port = LocalPort(self._thread, request, source.graph, now, ticket, None, self._follow)
+            return await submit(request, port)
         channels = source.input_channels(request.options)
         context = context_for(channels, request.run_input, request.intake, request.added)
         config = merge_configs(*configs_of(source, request), {"configurable": {"run_id": request.run_input.run_id}})
@@ -144,7 +148,8 @@ class _Input:
         except Exception as error:
             return one_batch(_not_made(request, error, self._label))
         try:
-            return await submit(request, LocalPort(self._thread, request, made.graph, now, made, self._follow))
+            port = LocalPort(self._thread, request, made.graph, now, ticket, made, self._follow)
+            return await submit(request, port)
         finally:
             if not made.is_taken:
                 made.leave()

@@ -42,6 +42,7 @@ from ..store.feed import Feed, Feeds
 from ..store.memory_store import MemoryRunStore
 from ..store.poller import Pollers
 from ..store.run_store import Holder, RunStore
+from ..store.turns import Ticket
 from .configs import run_config
 from .dispatched import with_handler
 from .partial_messages import save_partial_messages
@@ -70,7 +71,7 @@ class RunSetup:
     `parent_run_id`: As in `RUN_STARTED`.
     `waiting`: The subgraphs in which it continues.
     `stamp`: The metadata of a thread that it creates; None takes those of the agent.
-    `revision`: See `RunStore.claim`.
+    `revision`, `ticket`: See `RunStore.claim`.
     `newest`: The id of the newest checkpoint of the thread and its subgraphs at this revision, empty if there is none;
         None reads it when the run begins.
     `made`: The graph that was made for this run alone, and is left when the run has stopped. `graph` then stands for
@@ -91,6 +92,7 @@ class RunSetup:
     waiting: Iterable[Subgraph] = ()
     stamp: Mapping[str, Any] | None = None
     revision: int | None = None
+    ticket: Ticket | None = None
     newest: str | None = None
     made: MadeGraph | None = None
 
@@ -195,7 +197,7 @@ class Runs:
         )
         known = self.owners.known(thread) or {}
         run.metadata = {name: known.get(name, value) for name, value in (setup.stamp or Access(agent).stamp).items()}
-        holder = await self._claim(graph, run, setup.revision, setup.newest)
+        holder = await self._claim(graph, run, setup)
         self._live[thread] = run
         if run.metadata:
             config["metadata"] = {**(config.get("metadata") or {}), **self.owners.note(thread, run.metadata)}
@@ -214,13 +216,13 @@ class Runs:
         run.begin(stream, holder, setup.timeout, save, None if made is None else made.leave, ended)
         return run
 
-    async def _claim(self, graph: Graph, run: Run, revision: int | None, newest: str | None) -> Holder:
+    async def _claim(self, graph: Graph, run: Run, setup: RunSetup) -> Holder:
         """Claims the thread of a run, and returns its hold on it. The clock is checked before the claim, so that no
         reader sees a run that the clock refuses. If another run has written the thread in between, the claim is
-        refused. `revision`, `newest`: see `RunSetup`. Raises what `start` raises."""
-        saver, thread = graph.checkpointer, run.thread
+        refused. Raises what `start` raises."""
+        saver, thread, revision, newest = graph.checkpointer, run.thread, setup.revision, setup.newest
         if not isinstance(saver, BaseCheckpointSaver):
-            return await self.store.claim(thread, run, revision)
+            return await self.store.claim(thread, run, revision, setup.ticket)
         while True:
             since = await self.store.revision(thread) if revision is None else revision
             if newest is None:
@@ -228,7 +230,7 @@ class Runs:
                     newest = await wait_for_answer(newest_id(saver, thread.thread_id))
             await wait_for_clock(newest, run.label)
             try:
-                return await self.store.claim(thread, run, since)
+                return await self.store.claim(thread, run, since, setup.ticket)
             except RunConflictError:
                 if revision is not None or await self.store.active(thread) is not None:
                     raise

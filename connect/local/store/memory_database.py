@@ -149,6 +149,7 @@ class MemoryRunDatabase(RunDatabase):
         contact: bytes | None,
         revision: int | None = None,
         run_input: bytes = b"",
+        ticket: str = "",
     ) -> Claimed | Claim | Literal["closed", "changed"]:
         """See `RunDatabase.claim`."""
         state = self._data.thread(thread)
@@ -167,6 +168,8 @@ class MemoryRunDatabase(RunDatabase):
         self._own(Own(thread, max(time.time_ns() // 1_000_000, state.fence + 1), token, claim))  # also after a restart
         state.input, state.is_cancelled = run_input, is_cancelled
         self._data.notify(thread, News("started", state.fence, claim))
+        if ticket:
+            await self.leave(thread, ticket)
         return Claimed(state.fence, state.last)
 
     async def renew(self, runs: Sequence[Own]) -> list[bool]:
@@ -344,6 +347,13 @@ class MemoryRunDatabase(RunDatabase):
             self._data.processes[owner](fence)
 
     # --- queued inputs, notifications -----------------------------------------------------------------------------
+
+    async def enter(self, thread: ThreadKey, ticket: str) -> tuple[Lease, bool]:
+        """See `RunDatabase.enter`."""
+        lease, line = await self.lease_of(thread), self._data.lines.get(thread, [])
+        if lease.state in ("free", "lost") and not line:
+            self._data.lines[thread] = line = [ticket]
+        return lease, line[:1] == [ticket]
 
     async def turn(self, thread: ThreadKey, ticket: str, *, closes: bool) -> Lease | None:
         """See `RunDatabase.turn`."""

@@ -215,6 +215,7 @@ class RunDatabase(LeaseRenewer, Protocol):
         contact: bytes | None,
         revision: int | None = None,
         run_input: bytes = b"",
+        ticket: str = "",
     ) -> Claimed | Claim | float | Literal["closed", "changed"]:
         """Claims a thread for a run.
 
@@ -224,7 +225,9 @@ class RunDatabase(LeaseRenewer, Protocol):
         A lost run that may be continued counts as active, unless the claim continues it (rule 5).
 
         `run_input`: what another process needs to start the run again if this process is lost, or nothing. It is stored
-        as it is: the caller encrypts it."""
+        as it is: the caller encrypts it.
+
+        `ticket`: the ticket of the input that starts the run. It leaves the line if the claim is granted."""
 
     async def input_of(self, log: Log) -> bytes:
         """Returns the `run_input` of a run that has not ended, whether or not its owner is lost. Returns nothing
@@ -287,6 +290,10 @@ class RunDatabase(LeaseRenewer, Protocol):
         """Asks the owner of a run to stop it. The owner learns of this at its next entry at the latest."""
 
     # --- queued inputs --------------------------------------------------------------------------------------------
+
+    async def enter(self, thread: ThreadKey, ticket: str) -> tuple[Lease, bool]:
+        """Returns the lease of a thread, and whether a new ticket has the turn. If no run has the thread, and no other
+        ticket is in the line, it gets the turn for one lease. Otherwise it does not join the line."""
 
     async def turn(self, thread: ThreadKey, ticket: str, *, closes: bool) -> Lease | None:
         """Puts a ticket at the end of the line, or renews it for one more lease. Returns the lease of the thread if the

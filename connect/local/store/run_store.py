@@ -46,7 +46,7 @@ from .records import Claim, RunEnd, quoted
 from .renewals import Renewals, clock
 from .run_database import Lease, Log, Own, RunDatabase, Wake
 from .starts import Starts
-from .turns import TurnNews, turn_on
+from .turns import Ticket, TurnNews, turn_if_idle, turn_on
 
 _MOST_DOUBT: Final = 2
 """The longest time, in leases, for which a lease is waited for while it is in doubt. After an outage it is in doubt for
@@ -142,10 +142,13 @@ class RunStore(ABC):
             return ThreadKey(self._namespace, thread_id, cipher_of(graph.checkpointer))
         return ThreadKey(f"{self._namespace}:{quoted(agent)}", thread_id)
 
-    async def claim(self, thread: ThreadKey, run: OwnedRun, revision: int | None = None) -> Holder:
+    async def claim(
+        self, thread: ThreadKey, run: OwnedRun, revision: int | None = None, ticket: Ticket | None = None
+    ) -> Holder:
         """Makes a run that has not begun the active run of its thread, and returns its hold on the thread. Waits while
-        the thread is closed. Raises `RunConflictError` with the id of the active run, if there is one, and if the
-        revision of the thread is not `revision`; and `StoreUnavailableError` if the database does not answer."""
+        the thread is closed. `ticket`: that of the run's input, which then leaves the line. Raises `RunConflictError`
+        with the id of the active run, if there is one, and if the revision of the thread is not `revision`; and
+        `StoreUnavailableError` if the database does not answer."""
         self._database.start()
         if self._background.is_failing:
             raise StoreUnavailableError
@@ -154,13 +157,15 @@ class RunStore(ABC):
         await self._contact.begin()
         agent = run.agent if isinstance(run.agent, str) else type(run.agent).__name__
         claim = Claim(run.run_id, agent, self._owner, run.metadata, run.needs_readers)
-        token = uuid4().hex
+        token, ticket_id = uuid4().hex, "" if ticket is None else ticket.id
         within = self._deadline()
         async with AsyncExitStack() as closed:
             news: TurnNews | None = None
             while True:
                 sent = clock()
-                claimed = await self._database.claim(thread, token, claim, self._contact.now, revision)
+                claimed = await self._database.claim(
+                    thread, token, claim, self._contact.now, revision, ticket=ticket_id
+                )
                 if claimed == "closed":
                     if news is None:
                         news = await closed.enter_async_context(TurnNews(self._database, thread))
@@ -177,6 +182,8 @@ class RunStore(ABC):
                         f"thread {thread.thread_id!r} has a run that is {status}, {claimed.run_id!r}"
                     )
                 else:
+                    if ticket is not None:
+                        ticket.has_left()
                     return self._hold(Own(thread, claimed.fence, token, claim), run, sent, claimed.last)
 
     async def revision(self, thread: ThreadKey) -> int:
@@ -225,10 +232,15 @@ class RunStore(ABC):
 
     async def now(self, thread: ThreadKey) -> ThreadNow:
         """Returns `active`, `last` and more of a thread, at the price of one of them."""
+        here = await self._now_here(thread)
+        return await self._now_at(thread, await self._lease(thread)) if here is None else here
+
+    async def _now_here(self, thread: ThreadKey) -> ThreadNow | None:
+        """Returns the same as `now` if a run of this process is active on the thread, and None otherwise."""
         holder = self._owned.get(thread)
-        if holder is not None and not holder.is_free:
-            return ThreadNow(holder.run, await self._last_run(thread, holder.last), holder.number, has_inputs=True)
-        return await self._now_at(thread, await self._lease(thread))
+        if holder is None or holder.is_free:
+            return None
+        return ThreadNow(holder.run, await self._last_run(thread, holder.last), holder.number, has_inputs=True)
 
     async def _now_at(self, thread: ThreadKey, now: Lease) -> ThreadNow:
         if now.state == "doubt":
@@ -292,11 +304,22 @@ class RunStore(ABC):
         await self._database.forget(thread)
 
     @asynccontextmanager
-    async def turn(self, thread: ThreadKey, *, closes: bool = False) -> AsyncGenerator[ThreadNow, None]:
+    async def turn_if_idle(self, thread: ThreadKey) -> AsyncGenerator[tuple[ThreadNow, Ticket | None], None]:
+        """Looks at a thread, and has the turn within the block if it is idle; see `turns.turn_if_idle`. The target of
+        `as` is what the store knows of the thread at that moment, and the ticket that has the turn, or None."""
+        if (here := await self._now_here(thread)) is not None:
+            yield here, None
+            return
+        await self._contact.begin()
+        async with turn_if_idle(self._database, thread) as (lease, ticket):
+            yield await self._now_at(thread, lease), ticket
+
+    @asynccontextmanager
+    async def turn(self, thread: ThreadKey, *, closes: bool = False) -> AsyncGenerator[tuple[ThreadNow, Ticket], None]:
         """Waits for the turn on a thread, and has it within the block; see `turns.turn_on`. The target of `as` is what
-        the store knows of the thread at that moment."""
-        async with turn_on(self._database, thread, closes=closes) as lease:
-            yield await self._now_at(thread, lease)
+        the store knows of the thread at that moment, and the ticket."""
+        async with turn_on(self._database, thread, closes=closes) as (lease, ticket):
+            yield await self._now_at(thread, lease), ticket
 
     async def started(self, thread: ThreadKey) -> Feed:
         """Returns a feed of the runs that start on a thread from now on, in any process."""

@@ -1,4 +1,5 @@
-"""Lets the inputs of a thread have their turns, one at a time, in all processes: `turn_on`.
+"""Lets the inputs of a thread have their turns, one at a time, in all processes: `turn_if_idle`
+and `turn_on`.
 
 During its turn, an input reads the thread, plans its run and starts it. Two inputs that did so at the same time would
 plan for the same state, and only one could start. While a thread is being deleted, it is closed, and even runs that
@@ -6,7 +7,8 @@ start without a turn wait.
 
 Each input takes a ticket when it arrives. The tickets of a thread form a line in the run database, and the first one
 has the turn. A ticket is valid for one lease, and is renewed after a third of a lease, so a process that is lost delays
-the others for one lease at most.
+the others for one lease at most. A ticket leaves the line when the thread is claimed for the run of its input, or else
+at the end of the turn.
 """
 
 from __future__ import annotations
@@ -22,40 +24,68 @@ from .run_database import Lease, News, RunDatabase
 
 
 @asynccontextmanager
-async def turn_on(database: RunDatabase, thread: ThreadKey, *, closes: bool) -> AsyncGenerator[Lease, None]:
+async def turn_if_idle(database: RunDatabase, thread: ThreadKey) -> AsyncGenerator[tuple[Lease, Ticket | None], None]:
+    """Looks at a thread, and has the turn within the block if no run has the thread and no other input is in the line.
+    The target of `as` is the lease of the thread, and the ticket that has the turn. Otherwise the ticket is None, and
+    the line stays as it is."""
+    ticket = Ticket(database, thread)
+    try:
+        lease, has_turn = await database.enter(thread, ticket.id)
+        if has_turn:
+            ticket.keep()
+        else:
+            ticket.has_left()
+        yield lease, ticket if has_turn else None
+    finally:
+        await ticket.give_back()
+
+
+@asynccontextmanager
+async def turn_on(
+    database: RunDatabase, thread: ThreadKey, *, closes: bool
+) -> AsyncGenerator[tuple[Lease, Ticket], None]:
     """Waits for the turn on a thread, and has it within the block. Inputs get it in the order in which they arrived.
-    The target of `as` is the lease of the thread at that moment. Cancelling the wait gives up the place in the line.
-    `closes`: whether the thread is closed within the block, so that no run is claimed."""
-    ticket = _Ticket(database, thread, closes=closes)
+    The target of `as` is the lease of the thread at that moment, and the ticket. Cancelling the wait gives up the place
+    in the line. `closes`: whether the thread is closed within the block, so that no run is claimed."""
+    ticket = Ticket(database, thread, closes=closes)
     try:
         if (lease := await ticket.turn()) is None:
             async with TurnNews(database, thread) as news:
                 while (lease := await ticket.turn()) is None:
                     await news.next()
         ticket.keep()
-        yield lease
+        yield lease, ticket
     finally:
         await ticket.give_back()
 
 
-class _Ticket:
-    """A place in the line of a thread."""
+class Ticket:
+    """A place in the line of a thread. `id`: identifies it there."""
 
-    def __init__(self, database: RunDatabase, thread: ThreadKey, *, closes: bool) -> None:
+    def __init__(self, database: RunDatabase, thread: ThreadKey, *, closes: bool = False) -> None:
+        self.id = uuid4().hex
         self._database = database
         self._thread = thread
         self._closes = closes
-        self._id = uuid4().hex
+        self._is_in_line = True
+        """Whether it may be in the line."""
         self._timer: asyncio.TimerHandle | None = None
         self._renewing: asyncio.Task[None] | None = None
 
     async def turn(self) -> Lease | None:
         """Renews the ticket for one more lease. Returns the lease of the thread if the ticket is the first."""
-        return await self._database.turn(self._thread, self._id, closes=self._closes)
+        return await self._database.turn(self._thread, self.id, closes=self._closes)
 
     def keep(self) -> None:
         """Renews the ticket until it is given back. Most tickets are given back before the first renewal."""
         self._timer = asyncio.get_running_loop().call_later(self._database.lease / 3, self._begin)
+
+    def has_left(self) -> None:
+        """Notes that the ticket is not in the line: a claim has taken it out, or it has not joined. Has no effect if it
+        is being renewed, since that may put it into the line again."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._is_in_line = self._renewing is not None
 
     async def give_back(self) -> None:
         """Takes the ticket out of the line. If the database does not answer, the ticket expires."""
@@ -64,8 +94,9 @@ class _Ticket:
         if self._renewing is not None:
             self._renewing.cancel()
             await asyncio.wait([self._renewing])
-        with suppress(StoreUnavailableError):
-            await self._database.leave(self._thread, self._id)
+        if self._is_in_line:
+            with suppress(StoreUnavailableError):
+                await self._database.leave(self._thread, self.id)
 
     def _begin(self) -> None:
         self._renewing = asyncio.get_running_loop().create_task(self._renew())

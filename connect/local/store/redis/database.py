@@ -100,15 +100,15 @@ class RedisRunDatabase(RedisLeaseRenewer, RunDatabase):
         contact: bytes | None,
         revision: int | None = None,
         run_input: bytes = b"",
+        ticket: str = "",
     ) -> Claimed | Claim | float | Literal["closed", "changed"]:
         """See `RunDatabase.claim`."""
         keys, wanted = Keys(thread), "" if revision is None else revision
-        names = (*self._lease_keys(thread), keys.closed)
-        half = self._lease_ms // 2
+        names, half = (*self._lease_keys(thread), *_line(thread)), self._lease_ms // 2
         given = (half, token, self._lease_ms, _DAY, claim.to_json(), keys.channel, contact or b"", wanted, run_input)
         if run_input:
             await self._note_continuable(thread, token)
-        answer, value, last = await self._commands.run(scripts.CLAIM, names, (*given, claim.continues))
+        answer, value, last = await self._commands.run(scripts.CLAIM, names, (*given, claim.continues, ticket))
         if answer == b"claimed":
             return Claimed(int(value), RunEnd.from_json(last, thread.cipher) if last else None)
         if answer == b"busy":
@@ -233,6 +233,12 @@ class RedisRunDatabase(RedisLeaseRenewer, RunDatabase):
         ms = self._lease_ms if has_readers else 0
         args = (self.process, ms, owner_channel(owner), fence)
         await self._commands.run(scripts.READERS, (Keys(thread).readers(fence),), args)
+
+    async def enter(self, thread: ThreadKey, ticket: str) -> tuple[Lease, bool]:
+        """See `RunDatabase.enter`."""
+        given = (self._lease_ms // 2, ticket, self._lease_ms)
+        *known, has_turn = await self._commands.run(scripts.ENTER, self._known_keys(thread), given)
+        return _lease(known, thread.cipher), bool(has_turn)
 
     async def turn(self, thread: ThreadKey, ticket: str, *, closes: bool) -> Lease | None:
         """See `RunDatabase.turn`."""

@@ -94,12 +94,23 @@ the status of the run; how the last run ended; and the number of tickets. It nam
 LEASE: Final = _KNOWN + "return known()"
 """Keys: thread, contact, emptied, line, alive. Argument: half a lease in ms. Returns `known()`."""
 
+_LEAVE: Final = """
+local function leave(line, alive, closed, ticket, channel)
+  redis.call('LREM', line, 0, ticket)
+  redis.call('HDEL', alive, ticket)
+  if redis.call('GET', closed) == ticket then redis.call('DEL', closed) end
+  redis.call('PUBLISH', channel, 'turn 0-0 0\\n')
+end
+"""
+"""Defines `leave()`, which takes a ticket out of the line."""
+
 CLAIM: Final = (
     _LEASE
+    + _LEAVE
     + """
-local closed = KEYS[4]
+local line, alive, closed = KEYS[4], KEYS[5], KEYS[6]
 local wanted, lease_ms, keep_ms, its_claim, channel = ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
-local its_contact, revision, input, continues = ARGV[7], ARGV[8], ARGV[9], ARGV[10]
+local its_contact, revision, input, continues, ticket = ARGV[7], ARGV[8], ARGV[9], ARGV[10], ARGV[11]
 if redis.call('EXISTS', closed) == 1 then return {'closed', '', ''} end
 if token == wanted then return {'claimed', fence, last or ''} end
 if ended == wanted then return {'over', '', ''} end
@@ -119,17 +130,18 @@ end
 if input ~= '' then redis.call('HSET', thread, 'input', input) end
 redis.call('PEXPIRE', thread, keep_ms)
 redis.call('PUBLISH', channel, 'started ' .. granted .. '-0 0\\n' .. its_claim)
+if ticket ~= '' then leave(line, alive, closed, ticket, channel) end
 return {'claimed', granted, last or ''}
 """
 )
-"""Keys: thread, contact, emptied, closed. Arguments: half a lease in ms, the token, the lease in ms, for how many ms
-the thread is kept, the claim, the channel, the contact of the process, the fence that the thread must have ("": any),
-the input of the run ("": nothing is kept), and the fence of the run that it continues (0 if there is none).
+"""Keys: thread, contact, emptied, line, alive, closed. Arguments: half a lease in ms, the token, the lease in ms, for
+how many ms the thread is kept, the claim, the channel, the contact of the process, the fence that the thread must have
+("": any), the input of the run ("": nothing is kept), the fence of the run that it continues (0 if there is none), and
+the ticket that leaves the line if the claim is granted ("": none).
 
 Returns `claimed` with the fence and how the last run ended; `busy` with the claim of the active run, or of one that may
-be continued; `doubt` with the
-ms after which to ask again, at most; `closed`; `changed` if the thread has another fence; or `over` if the claim was
-delayed until its run had ended, in which case no caller waits for the answer."""
+be continued; `doubt` with the ms after which to ask again, at most; `closed`; `changed` if the thread has another
+fence; or `over` if the claim was delayed until its run had ended, in which case no caller waits for the answer."""
 
 _OWNED: Final = """
 local thread = KEYS[1]
@@ -314,6 +326,28 @@ return 1
 """Key: readers. Arguments: a process, for how many ms the note of its readers is valid (0 if it no longer has any), the
 owner's channel, and the message that is published there if it has none."""
 
+ENTER: Final = (
+    _KNOWN
+    + """
+local ticket, ticket_ms, answer = ARGV[2], ARGV[3], known()
+local state, waiting = answer[1], answer[7]
+local has_turn = redis.call('LINDEX', line, 0) == ticket
+if not has_turn and waiting == 0 and (state == 'free' or state == 'lost') then
+  redis.call('DEL', line, alive)
+  redis.call('RPUSH', line, ticket)
+  redis.call('HSET', alive, ticket, after(ticket_ms))
+  redis.call('PEXPIRE', line, 2 * ticket_ms)
+  redis.call('PEXPIRE', alive, 2 * ticket_ms)
+  has_turn = true
+end
+answer[8] = has_turn and 1 or 0
+return answer
+"""
+)
+"""Keys: those of `LEASE`. Arguments: half a lease in ms, the ticket, for how many ms it is valid. Returns `known()`,
+and 1 if the ticket has the turn, else 0. The ticket is in the line already if the command is repeated. If no ticket
+waits, those that are in the line have expired."""
+
 TURN: Final = (
     _KNOWN
     + """
@@ -337,11 +371,11 @@ return known()
 closes the thread. Returns `known()` if the ticket has the turn, else 0. A ticket that has expired is dropped when it
 becomes the first."""
 
-LEAVE: Final = """
-redis.call('LREM', KEYS[1], 0, ARGV[1])
-redis.call('HDEL', KEYS[2], ARGV[1])
-if redis.call('GET', KEYS[3]) == ARGV[1] then redis.call('DEL', KEYS[3]) end
-redis.call('PUBLISH', ARGV[2], 'turn 0-0 0\\n')
+LEAVE: Final = (
+    _LEAVE
+    + """
+leave(KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2])
 return 1
 """
+)
 """Keys: line, alive, closed. Arguments: the ticket, the channel."""

@@ -68,10 +68,11 @@ class SqliteRunDatabase(SqliteLeaseRenewer, RunDatabase):
         contact: bytes | None,
         revision: int | None = None,
         run_input: bytes = b"",
+        ticket: str = "",
     ) -> Claimed | Claim | float | Literal["closed", "changed"]:
         """See `RunDatabase.claim`."""
-        given = (name_of(thread), token, claim, contact, revision, self.process, self.lease, thread.cipher, run_input)
-        return await self._run(steps.claim, *given)
+        given = (name_of(thread), token, claim, contact, revision, self.process, self.lease, thread.cipher)
+        return await self._run(steps.claim, *given, run_input, ticket)
 
     async def hand_over(self, own: Own) -> bool:
         """See `RunDatabase.hand_over`."""
@@ -144,6 +145,10 @@ class SqliteRunDatabase(SqliteLeaseRenewer, RunDatabase):
     async def request_cancel(self, thread: ThreadKey, fence: int, owner: str) -> None:
         """See `RunDatabase.request_cancel`."""
         await self._run(steps.cancel, name_of(thread), fence, owner)
+
+    async def enter(self, thread: ThreadKey, ticket: str) -> tuple[Lease, bool]:
+        """See `RunDatabase.enter`."""
+        return await self._run(steps.enter, name_of(thread), ticket, self.process, self.lease, thread.cipher)
 
     async def turn(self, thread: ThreadKey, ticket: str, *, closes: bool) -> Lease | None:
         """See `RunDatabase.turn`."""

@@ -114,6 +114,7 @@ def claim(
     lease: float,
     cipher: CipherProtocol | None,
     run_input: bytes,
+    ticket: str,
 ) -> Claimed | Claim | float | Literal["closed", "changed"]:
     """See `RunDatabase.claim`."""
     now = clock()
@@ -146,6 +147,8 @@ def claim(
         (granted, token, stored, run_input or None, now + lease, now + _DAY, is_cancelled, thread),
     )
     notify(database, thread, "started", granted, stored)
+    if ticket:
+        leave(database, thread, ticket)
     return Claimed(granted, before)
 
 
@@ -357,6 +360,17 @@ def _first(database: Database, thread: str) -> str | None:
             return str(ticket)
         database.execute("DELETE FROM tickets WHERE place = ?", (place,))
     return None
+
+
+def enter(
+    database: Database, thread: str, ticket: str, process: str, lease: float, cipher: CipherProtocol | None
+) -> tuple[Lease, bool]:
+    """See `RunDatabase.enter`."""
+    now, first = lease_of(database, thread, process, lease, cipher), _first(database, thread)
+    if first is None and now.state in ("free", "lost"):
+        turn(database, thread, ticket, False, process, lease, cipher)
+        return now, True
+    return now, first == ticket
 
 
 def turn(

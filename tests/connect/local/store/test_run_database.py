@@ -458,6 +458,51 @@ async def test_tickets_have_their_turn_in_their_order(one: Process, other: Proce
     assert (await one.database.lease_of(THREAD)).waiting == 0
 
 
+async def test_a_new_ticket_has_the_turn_at_once_if_the_thread_is_idle(one: Process, other: Process) -> None:
+    await one.database.keep_contact(is_first=True)
+    assert (await one.database.enter(THREAD, "a"))[1]
+    assert (await one.database.enter(THREAD, "a"))[1]  # the first answer was lost
+    lease, has_turn = await other.database.enter(THREAD, "b")
+    assert (lease.state, lease.waiting, has_turn) == ("free", 1, False)
+    assert await other.database.turn(THREAD, "c", closes=False) is None
+    assert (await one.database.enter(THREAD, "a"))[1]
+    await one.database.leave(THREAD, "a")
+    assert await other.database.turn(THREAD, "c", closes=False)  # "b" did not join the line
+    await other.database.leave(THREAD, "c")
+    own = await one.claims()
+    lease, has_turn = await other.database.enter(THREAD, "d")
+    assert (lease.state, lease.claim, has_turn) == ("valid", own.claim, False)
+    await one.database.release(own, end(own))
+    lease, has_turn = await other.database.enter(THREAD, "d")
+    assert (lease.state, lease.last, has_turn) == ("free", end(own), True)
+    await other.database.leave(THREAD, "d")
+    assert (await one.database.lease_of(THREAD)).waiting == 0
+
+
+async def test_a_claim_that_is_granted_takes_its_ticket_out_of_the_line(one: Process, other: Process) -> None:
+    news = list[News | None]()
+    await other.database.subscribe(THREAD, news.append)
+    first = await one.claims("first")
+    await one.database.turn(THREAD, "a", closes=False)
+    await other.database.turn(THREAD, "b", closes=False)
+    claim = Claim("second", "chat", "one", {})
+    assert await one.asks(THREAD, "second", claim, ticket="a") == first.claim
+    assert await other.database.turn(THREAD, "b", closes=False) is None
+    await one.database.release(first, None)
+    claimed = await one.asks(THREAD, "second", claim, ticket="a")
+    assert isinstance(claimed, Claimed)
+    assert await one.asks(THREAD, "second", claim, ticket="a") == claimed
+    lease = await other.database.turn(THREAD, "b", closes=False)
+    assert lease is not None
+    assert (lease.claim, lease.waiting) == (claim, 1)
+    await other.database.publish_mark(THREAD, "mark")
+    await until(lambda: News("mark", mark="mark") in news)
+    happened = [each for each in news if each is not None]
+    assert happened[1:-1] == [News("started", claimed.fence, claim), News("turn")]
+    await other.database.unsubscribe(THREAD, news.append)
+    await other.database.leave(THREAD, "b")
+
+
 async def test_no_run_is_claimed_while_a_ticket_closes_the_thread(one: Process, other: Process) -> None:
     assert await one.database.turn(THREAD, "a", closes=False)
     assert not await other.database.turn(THREAD, "b", closes=True)

@@ -167,10 +167,11 @@ async def test_an_owner_that_is_stalled_before_its_graph_begins_writes_nothing(
 def _stall(url: str) -> None:
     """Blocks this process until its run counts as lost, and another one has the thread."""
     keys, contact = Keys(THREAD), contact_key("another")
-    given = (0, "another", 60_000, 60_000, Claim("second", "chat", "p", {}).to_json(), keys.channel, 0, "", "", 0)
+    given = (0, "another", 60_000, 60_000, Claim("second", "chat", "p", {}).to_json(), keys.channel, 0, "", "", 0, "")
+    names = (keys.thread, contact, EMPTIED, keys.line, keys.alive, keys.closed)
     with SyncRedis.from_url(url) as client:
         client.set(contact, 0)
-        while client.eval(CLAIM, 4, keys.thread, contact, EMPTIED, keys.closed, *given)[0] != b"claimed":
+        while client.eval(CLAIM, len(names), *names, *given)[0] != b"claimed":
             pass
 
 
