@@ -23,7 +23,6 @@ from .streams.transmission import Stream
 _LINES: Final = ("application/x-ndjson", "application/jsonl")
 """The media types in the `Accept` header of a client that wants lines of JSON."""
 
-
 _Parsed = TypeVar("_Parsed")
 
 
@@ -50,18 +49,13 @@ class Reply:
     media_type: str | None = None
 
 
-def stop_reply(result: Stopped) -> Reply:
-    """Returns the reply that says whether a run was stopped: 202 while its graph is still running."""
-    if result.result == "stopping":
-        return Reply({"stopped": False, "stopping": True}, HTTPStatus.ACCEPTED)
-    return Reply({"stopped": result.result is not None})
-
-
 def plain_reply(result: Result) -> Reply:
     """Returns the reply to a `Stop` or a `DeleteThread`."""
     match result:
+        case Stopped("stopping"):  # its graph is still running
+            return Reply({"stopped": False, "stopping": True}, HTTPStatus.ACCEPTED)
         case Stopped():
-            return stop_reply(result)
+            return Reply({"stopped": result.result is not None})
         case Deleted():
             return Reply(None, HTTPStatus.NO_CONTENT)
     raise TypeError(f"expected a result that this protocol answers, got {type(result).__name__}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Hashable
+from collections.abc import Callable, Coroutine, Hashable
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
@@ -18,7 +18,6 @@ from ...errors import NotRunError, RequestError, ServerEndsError, log_context
 from ...events.encoded import Batches
 from ...events.relay import Relayed, relaying
 from ..store.active_run import ThreadKey
-from ..store.feed import Feeds
 
 _Made = TypeVar("_Made")
 
@@ -38,10 +37,10 @@ class _Queued:
 
 
 class QueuedInputs:
-    """The inputs of one event loop that wait for the end of another run. `feeds`: the feeds of the threads."""
+    """The inputs of one event loop that wait for the end of another run. `wake`: wakes the feeds of a thread."""
 
-    def __init__(self, feeds: Feeds) -> None:
-        self._feeds = feeds
+    def __init__(self, wake: Callable[[ThreadKey], None]) -> None:
+        self._wake = wake
         self._queued: dict[asyncio.Task[Any], _Queued] = {}
 
     def own(
@@ -114,8 +113,7 @@ class QueuedInputs:
 
     def _disown(self, task: asyncio.Task[Any]) -> None:
         queued = self._queued.pop(task)
-        for feed in self._feeds.of(queued.thread):
-            feed.wake()
+        self._wake(queued.thread)
         error = None if task.cancelled() else task.exception()
         if isinstance(error, RequestError):
             _log.warning("A queued input was refused (%s): %s", queued.label, error)

@@ -38,7 +38,7 @@ from ..factory import MadeGraph
 from ..index.indexing import Indexing
 from ..index.reading import IndexedAgent
 from ..store.active_run import CANCEL_WAIT, ThreadKey
-from ..store.feed import Feed, Feeds
+from ..store.feed import Feed
 from ..store.memory_store import MemoryRunStore
 from ..store.poller import Pollers
 from ..store.run_store import Holder, RunStore
@@ -123,8 +123,8 @@ class Runs:
         self._run_end = EndHook(after_run)
         self._is_closed = False
         self._live: dict[ThreadKey, Run] = {}
-        self._feeds = Feeds()
-        self.queue = QueuedInputs(self._feeds)
+        self._feeds: weakref.WeakSet[Feed] = weakref.WeakSet()
+        self.queue = QueuedInputs(self.store.wake)
         """The inputs that wait for the end of another run."""
         self.pollers = Pollers()
         """The pollers of threads that are watched."""
@@ -239,7 +239,9 @@ class Runs:
     async def feed(self, thread: ThreadKey) -> Feed:
         """Returns a feed of what happens on a thread from now on: runs that start in any process, and changes that the
         pollers find."""
-        return self._feeds.add(await self.store.started(thread), thread)
+        feed = await self.store.started(thread)
+        self._feeds.add(feed)
+        return feed
 
     def run_on(self, thread: ThreadKey) -> Run | None:
         """Returns the run of this process that is active on a thread."""
@@ -352,7 +354,8 @@ class Runs:
     async def aclose(self) -> None:
         """Ends all feeds, cancels the runs, including those that start meanwhile, and waits for their end. No run can
         be started afterwards."""
-        self._feeds.close()
+        for feed in self._feeds:
+            feed.close()
         await self._stop(lambda: self.queue.give_up(self.queue.tasks), lambda: self.active)
         self._is_closed = True
         await self._run_end.aclose(self._close_wait)

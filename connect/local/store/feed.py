@@ -1,4 +1,4 @@
-"""`Feed`: what happens on one thread, for one reader that follows it. `Feeds`: the feeds of many threads."""
+"""`Feed`: what happens on one thread, for one reader that follows it."""
 
 from __future__ import annotations
 
@@ -6,16 +6,11 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import TypeAlias
-from weakref import WeakKeyDictionary, WeakValueDictionary
 
-from .active_run import ActiveRun, ThreadKey
+from .active_run import ActiveRun
 
 _MOST = 16
 """Runs that are kept for a reader that is behind. The view of the next run includes what older runs left."""
-
-_Group: TypeAlias = "WeakKeyDictionary[Feed, None]"
-"""The feeds of one thread, in the order in which they were made."""
 
 
 class Feed:
@@ -28,8 +23,6 @@ class Feed:
 
     def __init__(self, look_every: float | None = None) -> None:
         self._look_every = look_every
-        self.groups: list[_Group] = []
-        """The groups that it belongs to. A group exists as long as a feed refers to it; see `Feeds`."""
         self._runs: deque[ActiveRun] = deque(maxlen=_MOST)
         self._has_changed = False
         self._news = asyncio.Event()
@@ -81,27 +74,3 @@ class Feed:
     async def _wait(self) -> None:
         self._news.clear()
         await self._news.wait()
-
-
-class Feeds:
-    """The feeds that are in use, by thread."""
-
-    def __init__(self) -> None:
-        self._threads: WeakValueDictionary[ThreadKey, _Group] = WeakValueDictionary()
-
-    def add(self, feed: Feed, thread: ThreadKey) -> Feed:
-        """Adds a feed, and returns it."""
-        group = self._threads.setdefault(thread, WeakKeyDictionary())
-        group[feed] = None
-        feed.groups.append(group)
-        return feed
-
-    def of(self, thread: ThreadKey) -> list[Feed]:
-        """Returns the feeds of a thread. The cost does not depend on the feeds of other threads."""
-        return list(self._threads.get(thread, ()))
-
-    def close(self) -> None:
-        """Closes all feeds."""
-        for group in list(self._threads.values()):
-            for feed in list(group):
-                feed.close()

@@ -325,6 +325,10 @@ class RunStore(ABC):
         """Returns a feed of the runs that start on a thread from now on, in any process."""
         return await self._starts.feed(thread)
 
+    def wake(self, thread: ThreadKey) -> None:
+        """Makes the feeds of a thread ask again whether it has inputs."""
+        self._starts.wake(thread)
+
     async def has_inputs(self, thread: ThreadKey) -> bool:
         """Returns whether an input of another process has the turn on a thread, or waits for it. If none does, the
         feeds of the thread have every run that has started. Returns False if the database does not answer."""

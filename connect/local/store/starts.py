@@ -74,6 +74,13 @@ class Starts:
             for feed in state.feeds:
                 feed.start(run)
 
+    def wake(self, thread: ThreadKey) -> None:
+        """Wakes the feeds of a thread, because the line of inputs may be empty now. The cost does not depend on the
+        feeds of other threads."""
+        if (state := self._threads.get(thread)) is not None:
+            for feed in state.feeds:
+                feed.wake()
+
     async def catch_up(self, thread: ThreadKey, seconds: float) -> None:
         """Waits until the feeds of a thread have every run that has started, for this many seconds at most. Raises
         `StoreUnavailableError`."""
@@ -101,12 +108,12 @@ class Starts:
     def _take(self, thread: ThreadKey, state: _Thread, news: News | None) -> None:
         if news is None:
             self._begin(self._start_active(thread))
-            state.wake()
+            self.wake(thread)
         elif news.claim is not None:
             if news.fence >= state.number and (run := self._find(thread, news.fence, news.claim)):
                 self.start(thread, news.fence, run)
         elif news.kind == "turn":
-            state.wake()
+            self.wake(thread)
         elif news.mark in state.marks:
             state.marks[news.mark].set()
 
@@ -141,8 +148,3 @@ class _Thread:
         """Done when the subscription has begun, or the database did not answer in time."""
         self.marks: dict[str, asyncio.Event] = {}
         """The marks that have not arrived yet."""
-
-    def wake(self) -> None:
-        """Wakes the feeds, because the line of inputs may be empty now."""
-        for feed in self.feeds:
-            feed.wake()

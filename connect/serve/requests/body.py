@@ -6,15 +6,15 @@ The texts of errors quote nothing that was sent, except the names of AG-UI's own
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import Any
 
 import orjson
-from ag_ui.core import RunAgentInput
+from ag_ui.core import AssistantMessage, RunAgentInput
 from pydantic import ValidationError
 from starlette.requests import Request
 
-from ...inputs.json_texts import json_texts
 from ...inputs.off_loop import off_loop, size_of
 from ...inputs.unknown import read_input
 from ..errors import Refusal
@@ -98,7 +98,7 @@ def input_of(body: Any, limits: Limits, agent: str, *, is_run: bool = True) -> R
         raise _invalid("Expected an AG-UI RunAgentInput: " + "; ".join(errors) + ".") from None
     if run_input.protocol_version == "":
         raise _invalid("protocolVersion: expected a version such as 1.0, or none.")
-    for field, text in json_texts(run_input):
+    for field, text in _json_texts(run_input):
         if _is_text_deeper(text, limits.depth):
             raise _invalid(f"{field}: expected JSON that is nested at most {limits.depth} levels deep.")
     return run_input
@@ -151,6 +151,20 @@ def _is_deeper(value: Any, most: int) -> bool:
             if isinstance(inner, dict | list)
         ]
     return False
+
+
+def _json_texts(run_input: RunAgentInput) -> Iterator[tuple[str, str]]:
+    """Yields the path and the text of each field that is parsed as JSON later: the arguments of tool calls, and the
+    answer of an older client."""
+    for index, message in enumerate(run_input.messages):
+        for position, call in enumerate(message.tool_calls or () if isinstance(message, AssistantMessage) else ()):
+            yield f"messages.{index}.toolCalls.{position}.function.arguments", call.function.arguments
+    forwarded = run_input.forwarded_props
+    command = forwarded.get("command") if isinstance(forwarded, Mapping) else None
+    answers = command if isinstance(command, Mapping) else {}
+    for name in ("resume", "interruptEvent"):
+        if isinstance(text := answers.get(name), str):
+            yield f"forwardedProps.command.{name}", text
 
 
 def _is_text_deeper(text: str, most: int) -> bool:

@@ -9,7 +9,8 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_agui.connect import Intake, Local, Runs, watch
 from langgraph_agui.connect.local.store.active_run import ThreadKey
-from langgraph_agui.connect.local.store.feed import Feed, Feeds
+from langgraph_agui.connect.local.store.feed import Feed
+from langgraph_agui.connect.local.store.memory_store import MemoryRunStore
 from langgraph_agui.connect.local.store.poller import Pollers
 
 from tests.support.clients.agui_client import AguiClient
@@ -127,15 +128,18 @@ class Compared(ThreadKey):
     __hash__ = ThreadKey.__hash__
 
 
-def test_the_feeds_of_a_thread_are_found_without_those_of_others_and_gone_when_nothing_uses_them() -> None:
-    feeds = Feeds()
-    kept = [feeds.add(Feed(), Compared("memory", str(number))) for number in range(100)]
-    twins = [kept[7], feeds.add(Feed(), Compared("memory", "7"))]
+async def test_the_feeds_of_a_thread_are_found_without_those_of_others_and_gone_when_nothing_uses_them() -> None:
+    store = MemoryRunStore()
+    feeds = [await store.started(Compared("memory", str(number))) for number in range(100)]
+    feeds.append(await store.started(Compared("memory", "7")))
+    for feed in feeds:
+        feed._news.clear()
     Compared.others = 0
-    assert feeds.of(Compared("memory", "7")) == twins
-    assert feeds.of(Compared("memory", "none")) == []
+    store.wake(Compared("memory", "7"))
+    store.wake(Compared("memory", "none"))
+    assert [number for number, feed in enumerate(feeds) if feed._news.is_set()] == [7, 100]
     assert Compared.others < 10
-    gone = [weakref.ref(feed) for feed in kept]
-    del kept, twins
-    assert [feed() for feed in gone] == [None] * 100
-    assert feeds.of(Compared("memory", "7")) == []
+    gone = [weakref.ref(feed) for feed in feeds]
+    del feed, feeds
+    assert [ref() for ref in gone] == [None] * 101
+    await store.aclose()
