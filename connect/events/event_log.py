@@ -134,9 +134,10 @@ class EventLog:
         finally:
             self._leave(is_counted)
 
-    def restart(self, view: ClientView, end: int) -> None:
-        """Makes every reader continue at another view of the run, to which `end` events have led."""
-        self._view, self._first, self._ring, self.kept = view, end, [], 0
+    def restart(self, view: ClientView, end: int, run: int) -> None:
+        """Makes every reader continue at another view of the run, to which `end` events have led. `run`: the number of
+        the run from now on."""
+        self._view, self._first, self._ring, self.kept, self.run = view, end, [], 0, run
         self._wake()
 
     @property
@@ -148,13 +149,13 @@ class EventLog:
         """Returns the position at which a new reader continues, and its first batch."""
         after = reader.offset
         if after is not None and after.run == self.run and self._first <= after.event <= self.end:
-            return _Position(self.end, self._view.open.copy()), self._ring[after.event - self._first :]
-        position = _Position(self.end, reader.view.open)
+            return _Position(self.run, self.end, self._view.open.copy()), self._ring[after.event - self._first :]
+        position = _Position(self.run, self.end, reader.view.open)
         return position, position.take(self._caught_up(reader.catch_up(self._view)))
 
     def _next(self, position: _Position) -> Batch:
-        if position.at < self._first:
-            position.at = self.end
+        if position.at < self._first or position.run != self.run:
+            position.run, position.at = self.run, self.end
             return position.take(self._caught_up(self._view.catch_up(position.open)))
         start = position.at - self._first
         batch = self._ring[start : start + BATCH]
@@ -210,11 +211,12 @@ class EventLog:
 
 
 class _Position:
-    """The position of one reader, and its open items there."""
+    """The position of one reader, as in `Offset`, and its open items there."""
 
-    __slots__ = ("at", "open")
+    __slots__ = ("at", "open", "run")
 
-    def __init__(self, at: int, open_items: OpenItems) -> None:
+    def __init__(self, run: int, at: int, open_items: OpenItems) -> None:
+        self.run = run
         self.at = at
         self.open = open_items
 

@@ -12,6 +12,7 @@ publishes what the run emits to the others:
 - `publisher`: the owner's side of a run, with its lease. `followed_run`: the side of all other processes.
 - `appends`: sends the entries that the publishers of a process append at the same moment as one command.
 - `logs`: the one task of a process that reads the logs of all runs that it follows.
+- `lost_runs`: passes the lost runs that can be continued on to whoever continues them in this process.
 - `contact`: keeps this process in contact with the database, without which it may not count a run as lost.
 - `renewals`: a thread that renews the leases of this process, even while its event loop is blocked.
 - `turns`: lets the inputs of a thread have their turns, one at a time. `starts`: the runs that start elsewhere.

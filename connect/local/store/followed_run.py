@@ -10,6 +10,7 @@ long as the run has readers here, or callers that wait for it. What the task doe
 | a snapshot | the next, and no event is missing | nothing: the view is up to date |
 | a snapshot | any other | a new view begins with the snapshot, and readers get the events that bring them up to date |
 | the next events | not the next | nothing: the owner finds the gap in the log too, and a snapshot follows |
+| a note that the owner has handed the run over | the next | the lease is read |
 
 If no entry has come for a while, the log is read once more, and then the lease of the thread (`run_database.Lease`):
 
@@ -17,9 +18,15 @@ If no entry has come for a while, the log is read once more, and then the lease 
 |---|---|
 | belongs to the run, and is valid or in doubt | the task waits |
 | belongs to the run, and is lost | the owner is lost: open items are closed, and `RUN_ERROR` ends the run (`is_lost`) |
+| belongs to the run, and is lost, but may be continued | the task waits for the continuation |
+| belongs to a continuation of the run | the task follows the log of the continuation |
 | has not belonged to the run for less than half a lease | the task waits for the run's last entry |
 | has not belonged to the run for longer | the owner is lost |
 | can't be read, because the database does not answer | the task waits |
+
+The continuation of a run (rule 5 of `run_database`) is the same run for its readers. Its log begins with a snapshot,
+which takes back what readers have got and is not stored. From then on, the number of the run is that of the
+continuation. The notifications of the thread tell of the continuation at once.
 
 An owner that counts as lost may come back: perhaps it was frozen, or the database did not answer it. Then its run gets
 a new `FollowedRun`.
@@ -35,8 +42,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Generator, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from contextlib import aclosing, contextmanager, suppress
+from dataclasses import replace
 from typing import Final, cast
 
 from ....translator import PROTOCOL_VERSION, ClientView, error_event, events
@@ -48,8 +56,8 @@ from ...events.readers import Reader
 from ...run_outcome import UNFINISHED
 from .active_run import CANCEL_WAIT, RunStatus, ThreadKey
 from .logs import Logs
-from .records import OUTCOMES, SNAPSHOT, Claim, Entry
-from .run_database import Log, RunDatabase
+from .records import HANDED_OVER, OUTCOMES, SNAPSHOT, Claim, Entry
+from .run_database import Lease, Log, News, RunDatabase
 
 _LATER: Final = 0.01
 """Seconds from the end of a lease to the next check."""
@@ -58,9 +66,23 @@ _log = logging.getLogger(__name__)
 
 
 class FollowedRun:
-    """A run of another process, or one of this process that has ended; see `ActiveRun`."""
+    """A run of another process, or one of this process that has ended; see `ActiveRun`.
 
-    def __init__(self, database: RunDatabase, logs: Logs, thread: ThreadKey, number: int, claim: Claim) -> None:
+    - `on_lost`: called with the lease of the thread as long as the run is lost and may be continued.
+    - `on_continued`: called with the fence and the claim of its continuation. It calls `continue_in`.
+    """
+
+    def __init__(
+        self,
+        database: RunDatabase,
+        logs: Logs,
+        thread: ThreadKey,
+        number: int,
+        claim: Claim,
+        *,
+        on_lost: Callable[[ThreadKey, Lease], None],
+        on_continued: Callable[[ThreadKey, int, Claim], object],
+    ) -> None:
         self.number = number
         self.thread_id = thread.thread_id
         self.run_id = claim.run_id
@@ -76,17 +98,25 @@ class FollowedRun:
         self._logs = logs
         self._thread = thread
         self._log = Log(thread, number)
+        self._on_lost = on_lost
+        self._on_continued = on_continued
+        self._is_subscribed = False
+        """Whether the notifications of the thread are taken."""
         self._news = asyncio.Event()
         self._view = ClientView(version=PROTOCOL_VERSION)
         self._events = EventLog(self._view)
         self._events.run = number
         self._number = 0
         """The number of the last entry that is in the view."""
+        self._is_in_view = False
+        """Whether the view is that of the log, and not of the run that the log continues."""
         self._outcome: RunStatus | None = None
         self._gone_since: float | None = None
         """Since when the thread has not belonged to the run, as far as is known."""
         self._next_check = database.lease / 3
         """Seconds without news until the next check."""
+        self._is_check_due = False
+        """Whether the next check must not wait."""
         self._grace = database.lease / 2
         self._has_view, self._over = asyncio.Event(), asyncio.Event()
         self._is_noted = asyncio.Event()
@@ -171,6 +201,52 @@ class FollowedRun:
             self._readers -= 1
             self._news.set()
 
+    # --- continuations --------------------------------------------------------------------------------------------
+
+    def is_continued_by(self, claim: Claim) -> bool:
+        """Returns whether a claim is that of a continuation of this run, perhaps not the first one."""
+        return not self.is_over and claim.run_id == self.run_id and claim.continues >= self.number
+
+    def continue_in(self, number: int, claim: Claim) -> None:
+        """Follows the run in the log of its continuation from now on."""
+        self._logs.leave(self._log, self._take)
+        self.number, self._claim, self._log = number, claim, Log(self._thread, number)
+        self._number, self._is_in_view, self._gone_since = 0, False, None
+        self._is_noted.clear()
+        self._noted_until = None
+        if not claim.is_readable:
+            self._lose()
+        elif self._task is not None:
+            self._logs.follow(self._log, self._take)
+        self._news.set()
+
+    def _take_news(self, news: News | None) -> None:
+        """Takes a notification of the thread of a lost run."""
+        if news is not None and news.claim is not None and self.is_continued_by(news.claim):
+            self._on_continued(self._thread, news.fence, news.claim)
+        elif news is None or news.kind == "back":
+            self._is_check_due = True
+            self._news.set()
+
+    async def _wait_for_continuation(self, now: Lease) -> None:
+        self._gone_since = None
+        self._next_check = min(self._next_check, now.seconds + _LATER)
+        self._on_lost(self._thread, now)
+        if not self._is_subscribed:
+            self._is_subscribed = True
+            await self._database.subscribe(self._thread, self._take_news)
+            self._is_check_due = True  # the continuation may have been claimed before
+
+    def _find_continuation(self, now: Lease) -> bool:
+        """Returns whether the run has a continuation, which is followed then: one that has the thread, or that had it
+        last."""
+        number, last = self.number, None if now.last is None else now.last.last
+        if now.claim is not None and self.is_continued_by(now.claim):
+            self._on_continued(self._thread, now.fence, now.claim)
+        elif last is not None and last.run_id == self.run_id and last.number > number:
+            self._on_continued(self._thread, last.number, replace(self._claim, continues=number))
+        return self.number > number
+
     # --- reading the log ------------------------------------------------------------------------------------------
 
     def _take(self, entries: Sequence[Entry]) -> None:
@@ -193,7 +269,8 @@ class FollowedRun:
                 self._news.clear()  # first, so that everything that comes from now on causes another turn
                 if self._claim.needs_readers and self.is_readable:
                     await self._note_readers()
-                if not self._over.is_set() and not await self._is_news_within(self._next_check):
+                if not self._over.is_set() and (self._is_check_due or not await self._is_news_within(self._next_check)):
+                    self._is_check_due = False
                     if not self._users:
                         self._task = None  # the next user starts another one
                         return
@@ -203,6 +280,9 @@ class FollowedRun:
             self._lose()
         finally:
             self._logs.leave(self._log, self._take)
+            if self._is_subscribed:
+                self._is_subscribed = False
+                await self._database.unsubscribe(self._thread, self._take_news)
 
     async def _note_readers(self) -> None:
         """Notes in the database, for the owner, whether the run has readers here."""
@@ -235,28 +315,34 @@ class FollowedRun:
     # --- what becomes of the run: see the tables above ------------------------------------------------------------
 
     def _apply(self, entry: Entry) -> None:
-        if entry.number <= self._number:
-            return
-        is_next = entry.number == self._number + 1
-        if entry.kind == SNAPSHOT:
-            if not (is_next and entry.at == self._events.end and self._has_view.is_set()):
-                self._begin_anew(entry)
-        elif is_next and self._has_view.is_set():
-            self._publish(entry)
-        else:
+        if entry.number <= self._number or not (self._events.is_closed or self._shows(entry)):
             return
         self._number = entry.number
         self._gone_since = None
+        self._is_check_due = entry.kind == HANDED_OVER
         if entry.kind in OUTCOMES:
             self._end(cast(RunStatus, entry.kind))
         elif self._view.terminal is not None:
             self._events.close()
 
+    def _shows(self, entry: Entry) -> bool:
+        """Brings the view up to date with an entry. Returns whether the entry could be applied."""
+        is_next = entry.number == self._number + 1
+        if entry.kind == SNAPSHOT:
+            if not (is_next and entry.at == self._events.end and self._is_in_view):
+                self._begin_anew(entry)
+        elif is_next and self._is_in_view:
+            self._publish(entry)
+        else:
+            return False
+        return True
+
     def _begin_anew(self, entry: Entry) -> None:
         self._view = ClientView(version=PROTOCOL_VERSION)
         for event, _ in entry.events(self._thread.cipher):
             self._view.apply(event)
-        self._events.restart(self._view, entry.at)
+        self._events.restart(self._view, entry.at, self.number)
+        self._is_in_view = True
         self._has_view.set()
 
     def _publish(self, entry: Entry) -> None:
@@ -269,9 +355,9 @@ class FollowedRun:
 
     async def _check(self) -> None:
         """Finds out whether the owner is lost, after no entry has come for a while."""
-        number = self._number
+        at = self._log, self._number
         await self._read_log()
-        if self._number > number or self._over.is_set():
+        if (self._log, self._number) != at or self._over.is_set():
             return
         self._next_check = self._database.lease / 3
         try:
@@ -279,10 +365,14 @@ class FollowedRun:
         except StoreUnavailableError:
             self._gone_since = None
             return
-        if self._number > number or self._over.is_set():
-            return  # an entry has been read meanwhile
-        if now.fence == self.number and now.state == "lost":
+        if (self._log, self._number) != at or self._over.is_set():
+            return  # an entry has been read meanwhile, or a continuation has been found
+        if now.fence == self.number and now.is_continuable:
+            await self._wait_for_continuation(now)
+        elif now.fence == self.number and now.state == "lost":
             self._lose()
+        elif self._claim.has_input and self._find_continuation(now):
+            pass
         elif now.fence in (self.number, 0) and now.state != "free":
             self._gone_since = None
             self._next_check = min(self._next_check, now.seconds + _LATER)

@@ -95,6 +95,10 @@ class _Held:
         self._database.free(self._own, None if last is None else RunEnd(last))
         done()
 
+    def hand_over(self, done: Callable[[], None]) -> None:
+        """See `Holder`. No other process can continue the run."""
+        self.release(None, done)
+
 
 class _Namespaces:
     """A namespace for each object, by identity. Objects are not kept alive."""

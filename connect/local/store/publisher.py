@@ -25,6 +25,9 @@ since the graph may write a checkpoint then.
 
 At the end of a run, the thread is freed first, and then the run emits its last events. If the database does not answer,
 the run emits them after `_LONGEST_WAIT` seconds, and the thread is freed when the database answers again.
+
+A run that is handed over publishes nothing more: its continuation begins with a snapshot of what is stored. Only an
+entry without events follows in its log, which tells the processes that follow the run.
 """
 
 from __future__ import annotations
@@ -45,7 +48,7 @@ from ..encryption import seal
 from .active_run import LastRun, OwnedRun
 from .appends import Appends
 from .background import PAUSES
-from .records import MORE, OUTCOMES, SNAPSHOT, Entry, RunEnd
+from .records import HANDED_OVER, MORE, OUTCOMES, SNAPSHOT, Entry, RunEnd
 from .renewals import TAKEN, HeldLease, Renewals, clock
 from .run_database import Append, Appended, Own, RunDatabase
 
@@ -115,7 +118,9 @@ class Publisher:
         self._last_before = last
         self._last: RunEnd | None = None
         self._done: Callable[[], None] | None = None
-        """The callback that `release` was given."""
+        """The callback that `release` or `hand_over` was given."""
+        self._is_handed_over = False
+        """Whether another process is to continue the run."""
         self._has_ended = False
         """Whether the database knows that the run is over."""
         self._is_known = asyncio.Event()
@@ -154,6 +159,14 @@ class Publisher:
         """See `Holder`."""
         if last is not None:  # without a checkpointer, the log will be all that is left of the run
             self._last = RunEnd.of(last, self._own.claim)
+        self._leave_thread(done)
+
+    def hand_over(self, done: Callable[[], None]) -> None:
+        """See `Holder`."""
+        self._is_handed_over = True
+        self._leave_thread(done)
+
+    def _leave_thread(self, done: Callable[[], None]) -> None:
         self._done = done
         self._renewals.leave(self._lease)
         if self._is_over:
@@ -310,7 +323,9 @@ class Publisher:
 
     async def _end(self) -> None:
         """Frees the thread, and then lets the run emit its last events."""
-        if not await self._answer(lambda: self._database.release(self._own, self._last)):
+        if self._is_handed_over:
+            await self._hand_over()
+        elif not await self._answer(lambda: self._database.release(self._own, self._last)):
             self._lose()
         else:
             self._has_ended = True
@@ -318,6 +333,16 @@ class Publisher:
             self._free()
             if self._has_read_all:
                 await self._append(self._entry(self.run.status, []))
+
+    async def _hand_over(self) -> None:
+        """Gives up the run, and tells the processes that follow it."""
+        await self._answer(lambda: self._database.hand_over(self._own))
+        self._is_over = True
+        self._is_known.set()
+        self._free()
+        entry = Entry(self.number, self._number + 1, HANDED_OVER, self._at, seal(b"", self._own.thread.cipher))
+        with suppress(StoreUnavailableError):  # otherwise they find out that the run is lost
+            await self._appends.append(Append(self._own, "free", entry, self._number))
 
     def _lose_lease(self, why: str) -> None:
         if self._done is None:  # else the run has ended, and the answer to `release` says whether it had the thread

@@ -3,6 +3,7 @@
 - `Claim`: a run, as its owner describes it to other processes.
 - `Entry`: some events of a run, in its log.
 - `RunEnd`: how the last run of a thread ended.
+- `LostRun`: a run whose owner is lost, and that may be continued.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from langgraph.checkpoint.serde.base import CipherProtocol
 
 from ....translator import Cancelled, Ending, Failed, Finished
 from ..encryption import SealedError, seal, unseal
-from .active_run import LastRun
+from .active_run import LastRun, ThreadKey
 
 _log = logging.getLogger(__name__)
 
@@ -28,6 +29,8 @@ FORMAT: Final = 1
 format of the log of its run; the other fields of a claim are the same in all formats."""
 SNAPSHOT: Final = "snapshot"
 MORE: Final = "more"
+HANDED_OVER: Final = "handed over"
+"""The kind of the last entry of a run that its owner has handed over. It has no events."""
 OUTCOMES: Final = frozenset({"finished", "interrupted", "failed", "cancelled"})
 """The kinds of a log's last entry: how the run ended."""
 
@@ -95,8 +98,8 @@ class Entry:
     """An entry of a run's log.
 
     - `fence`: the run. `number`: the position in its log, which begins with 1.
-    - `kind`: `SNAPSHOT` (the events bring a client that has nothing up to date), `MORE` (the next events), or one of
-      `OUTCOMES` (the last events).
+    - `kind`: `SNAPSHOT` (the events bring a client that has nothing up to date), `MORE` (the next events), one of
+      `OUTCOMES` (the last events), or `HANDED_OVER`.
     - `at`: the number of events of the run up to the end of this entry, as in `Offset.event`.
     - `frames`: the events as SSE frames, one after the other; encrypted if the thread has a cipher.
     """
@@ -176,6 +179,24 @@ class RunEnd:
             fields.get("asking_calls", {}),
         )
         return cls(last, None if fields["claim"] is None else Claim.from_json(fields["claim"].encode()))
+
+
+@dataclass(frozen=True, slots=True)
+class LostRun:
+    """A run whose owner is lost, or has handed it over, and that may be continued.
+
+    - `thread`: its thread. The key has no cipher if the run was found by a sweep.
+    - `number`: its number among the runs of its thread, which is what `RunStore.claim(continues=)` takes.
+    - `claim`: what its owner said of it.
+    - `kept`: what `RunStore.claim` was given to keep.
+    - `is_stopping`: whether it was to stop. Then its continuation is stopped as soon as it begins.
+    """
+
+    thread: ThreadKey
+    number: int
+    claim: Claim
+    kept: bytes
+    is_stopping: bool
 
 
 def quoted(text: str) -> str:

@@ -15,6 +15,8 @@ Rules:
 7. A run is claimed for one lease, which its publisher renews. A claim whose answer is lost may leave a lease behind:
    then the thread is busy until that run counts as lost. After an outage of a third of a lease, no lease is left.
 8. While it is in doubt whether a run is lost (`run_database`), questions and claims for its thread wait.
+9. A lost run that has an input stays active for `run_database.CONTINUED_WITHIN` leases, so that a process can continue
+   it. Its readers wait for that.
 """
 
 from __future__ import annotations
@@ -41,6 +43,7 @@ from .contact import Contact
 from .feed import Feed
 from .followed_run import FollowedRun
 from .logs import Logs
+from .lost_runs import ContinueRun, LostRuns
 from .publisher import Publisher
 from .records import Claim, RunEnd, quoted
 from .renewals import Renewals, clock
@@ -89,6 +92,12 @@ class Holder(Protocol):
         - `done`: called once, when every process finds the thread free, or a little later if the database does not
           answer."""
 
+    def hand_over(self, done: Callable[[], None]) -> None:
+        """Gives the run up, in place of `release`, so that another process continues it at once. The graph has stopped,
+        and the run was claimed with an input. Never waits and never raises.
+
+        `done`: called once, when the database knows that the run is lost, or a little later if it does not answer."""
+
     async def wait_for_end(self, seconds: float) -> None:
         """Waits until the database knows that the run is over, for this many seconds at most."""
 
@@ -125,6 +134,7 @@ class RunStore(ABC):
         self._contact = Contact(self._database, self._background)
         self._starts = Starts(self._database, self._run_elsewhere, self._active_elsewhere)
         self._renewals = Renewals(self._database.other_loop, self._database.lease, self._blocked)
+        self._lost_runs = LostRuns(self._database, self._background, self._contact, self._namespace)
         self._owned: dict[ThreadKey, Holder] = {}
         """The last run of each thread in this process, until the database knows its end."""
         self._publishers: set[Publisher] = set()
@@ -143,12 +153,25 @@ class RunStore(ABC):
         return ThreadKey(f"{self._namespace}:{quoted(agent)}", thread_id)
 
     async def claim(
-        self, thread: ThreadKey, run: OwnedRun, revision: int | None = None, ticket: Ticket | None = None
+        self,
+        thread: ThreadKey,
+        run: OwnedRun,
+        revision: int | None = None,
+        ticket: Ticket | None = None,
+        kept: bytes = b"",
+        continues: int = 0,
     ) -> Holder:
         """Makes a run that has not begun the active run of its thread, and returns its hold on the thread. Waits while
-        the thread is closed. `ticket`: that of the run's input, which then leaves the line. Raises `RunConflictError`
-        with the id of the active run, if there is one, and if the revision of the thread is not `revision`; and
-        `StoreUnavailableError` if the database does not answer."""
+        the thread is closed.
+
+        - `ticket`: that of the run's input, which then leaves the line.
+        - `kept`: the input with which another process can continue the run if this one is lost; empty if it can't be
+          continued. It is stored as it is: the caller encrypts it.
+        - `continues`: the number of the lost run that this run continues, with the same id; 0 if there is none.
+
+        Raises `RunConflictError` with the id of the active run, if there is one, if the revision of the thread is not
+        `revision`, and if the lost run is continued by another process; and `StoreUnavailableError` if the database
+        does not answer."""
         self._database.start()
         if self._background.is_failing:
             raise StoreUnavailableError
@@ -156,15 +179,23 @@ class RunStore(ABC):
             await before.wait_for_end(self._timeout)  # the database may not know yet that the run has ended
         await self._contact.begin()
         agent = run.agent if isinstance(run.agent, str) else type(run.agent).__name__
-        claim = Claim(run.run_id, agent, self._owner, run.metadata, run.needs_readers)
+        claim = Claim(
+            run.run_id,
+            agent,
+            self._owner,
+            run.metadata,
+            run.needs_readers,
+            continues=continues,
+            has_input=bool(kept),
+        )
         token, ticket_id = uuid4().hex, "" if ticket is None else ticket.id
-        within = self._deadline()
+        within, at = self._deadline(), continues or revision
         async with AsyncExitStack() as closed:
             news: TurnNews | None = None
             while True:
                 sent = clock()
                 claimed = await self._database.claim(
-                    thread, token, claim, self._contact.now, revision, ticket=ticket_id
+                    thread, token, claim, self._contact.now, at, kept, ticket=ticket_id
                 )
                 if claimed == "closed":
                     if news is None:
@@ -185,6 +216,11 @@ class RunStore(ABC):
                     if ticket is not None:
                         ticket.has_left()
                     return self._hold(Own(thread, claimed.fence, token, claim), run, sent, claimed.last)
+
+    def on_lost(self, continue_run: ContinueRun | None) -> None:
+        """Calls `continue_run` from now on with each run of any process that is lost and has an input; see `LostRuns`.
+        None ends this, before this process hands its own runs over. Must be called in the event loop."""
+        self._lost_runs.on_lost(continue_run)
 
     async def revision(self, thread: ThreadKey) -> int:
         """Returns a number that changes when a run of the thread starts, and when it ends. Raises
@@ -258,8 +294,10 @@ class RunStore(ABC):
         return now.claim is not None and now.claim.owner == self._owner
 
     def _active_run(self, thread: ThreadKey, now: Lease) -> ActiveRun | None:
-        if now.state != "valid" or now.claim is None:
+        if now.claim is None or not (now.state == "valid" or now.is_continuable):
             return None
+        if now.is_continuable:
+            self._lost_runs.notice(thread, now)
         run = self._followed_run(thread, now.fence, now.claim)
         run.is_stopping = run.is_stopping or now.is_stopping
         return run
@@ -357,6 +395,7 @@ class RunStore(ABC):
             await asyncio.wait(publishing)
         for followed in list(self._followed.values()):
             await followed.aclose()
+        await self._lost_runs.aclose()
         await self._appends.aclose()
         await self._logs.aclose()
         await self._renewals.aclose()
@@ -369,11 +408,25 @@ class RunStore(ABC):
         return None if claim.owner == self._owner or not claim.is_readable else self._followed_run(thread, fence, claim)
 
     def _followed_run(self, thread: ThreadKey, fence: int, claim: Claim) -> FollowedRun:
-        """Returns the `FollowedRun` that all readers of a run in this process share; a new one if the run was lost."""
+        """Returns the `FollowedRun` that all readers of a run in this process share; a new one if the run was lost.
+        Readers of a run follow its continuation too."""
         run = self._followed.get((thread, fence))
+        if run is None and claim.continues:
+            of_thread = (known for (key, _), known in self._followed.items() if key == thread)
+            run = next((known for known in of_thread if known.is_continued_by(claim)), None)
+            if run is not None:
+                run.continue_in(fence, claim)
         if run is None or run.is_lost:
-            run = FollowedRun(self._database, self._logs, thread, fence, claim)
-            self._followed[thread, fence] = run
+            run = FollowedRun(
+                self._database,
+                self._logs,
+                thread,
+                fence,
+                claim,
+                on_lost=self._lost_runs.notice,
+                on_continued=self._followed_run,
+            )
+        self._followed[thread, fence] = run
         return run
 
     def _wake(self, fence: int | None) -> None:

@@ -19,7 +19,8 @@ def entry(number: int, *given: dict[str, Any], kind: str = MORE) -> Entry:
 
 async def test_events_are_applied_once_and_not_before_those_that_are_missing() -> None:
     database = MemoryRunDatabase(MemoryData(), "p", lambda _: None)
-    run = FollowedRun(database, Logs(database, Background()), ThreadKey("n", "t"), 7, Claim("r", "chat", "p", {}))
+    thread, claim, logs = ThreadKey("n", "t"), Claim("r", "chat", "p", {}), Logs(database, Background())
+    run = FollowedRun(database, logs, thread, 7, claim, on_lost=lambda *_: None, on_continued=lambda *_: None)
     begun = entry(1, events.run_started("t", "r", "1.0"), events.text_start("m"), kind=SNAPSHOT)
     first, second, third = (entry(number, piece) for number, piece in enumerate(PIECES, 2))
     texts = []

@@ -1,0 +1,186 @@
+"""What the readers of a run get whose owner is lost or hands it over, while another process continues it. Three stores
+stand for three processes: that of the owner, one that continues the run, and one that only reads."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+from typing import NamedTuple
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph_agui.connect import Local, watch
+from langgraph_agui.connect.errors import RunConflictError
+from langgraph_agui.connect.local.run.runs import Runs
+from langgraph_agui.connect.testing import Pause
+
+from tests.support.clients.agui_client import VERSIONS
+from tests.support.clients.batch_readers import held, turns
+from tests.support.clients.watching import Watcher
+from tests.support.continued_runs import KEPT, Server, servers
+from tests.support.redis_processes import WORDS, Reading
+from tests.support.servers.databases.run_databases import RUN_DATABASES, SharedRuns, on_each
+from tests.support.streams.pausing_graphs import quick, speaking
+
+LEASE = 20.0
+"""Seconds. Nothing waits for it."""
+
+
+class Processes(NamedTuple):
+    """The owner, the process that continues its run, and one that only reads. `points`: where the graphs of the runs
+    wait in mid-sentence, one for each run."""
+
+    owner: Server
+    next_owner: Server
+    other: Server
+    points: list[Pause]
+
+
+@pytest.fixture(params=on_each(RUN_DATABASES))
+async def processes(request: pytest.FixtureRequest, running: Callable[[str], SharedRuns]) -> AsyncIterator[Processes]:
+    shared = running(request.param)
+    await shared.empty()
+    saver, points = InMemorySaver(), [Pause() for _ in range(4)]
+    graph, graphs = quick(saver), (speaking(point, saver) for point in points)
+    made = [Server(shared.store(lease=LEASE), graph, lambda: next(graphs)) for _ in range(3)]
+    async with servers(*made):
+        yield Processes(made[0], made[1], made[2], points)
+
+
+async def begun(processes: Processes) -> tuple[Reading, Reading]:
+    """The run of the owner has begun to speak, and a reader in each of the other processes has heard that."""
+    await processes.owner.start()
+    readings = await processes.next_owner.reads(), await processes.other.reads()
+    for reading in readings:
+        await reading.has_text("one two ")
+    return readings
+
+
+async def test_readers_of_a_run_that_is_handed_over_get_its_continuation_on_the_same_stream(
+    processes: Processes,
+) -> None:
+    readings = await begun(processes)
+    processes.next_owner.continues()
+    await processes.owner.hand_over().wait()
+    continued = await processes.next_owner.continuation()
+    await processes.points[1].reached.wait()
+    processes.points[1].open.set()
+    for reading in readings:
+        heard = await reading.end()
+        assert (heard.kinds[0], heard.kinds[-1], reading.text) == ("RUN_STARTED", "RUN_FINISHED", WORDS)
+        assert [heard.kinds.count(kind) for kind in ("RUN_STARTED", "RUN_FINISHED", "RUN_ERROR")] == [1, 1, 0]
+        assert held(heard.view) == held(continued.view)
+        assert heard.reader.offset is not None
+        assert heard.reader.offset.run == continued.number
+    lost = processes.next_owner.lost[0]
+    assert (lost.kept, lost.claim.run_id, lost.claim.agent, lost.is_stopping) == (KEPT, "r", "chat", False)
+
+
+async def test_what_a_lost_run_said_and_did_not_store_is_taken_back_by_one_snapshot(processes: Processes) -> None:
+    readings = await begun(processes)
+    before = [len(reading.listener.events) for reading in readings]
+    processes.next_owner.continues()
+    await processes.owner.hand_over().wait()
+    await processes.points[1].reached.wait()
+    processes.points[1].open.set()
+    for reading, count in zip(readings, before, strict=True):
+        kinds = [event["type"] for event in (await reading.end()).events[count:]]
+        assert kinds.count("MESSAGES_SNAPSHOT") == 1
+        assert kinds.count("TEXT_MESSAGE_START") == 1
+
+
+async def test_a_lost_run_that_may_be_continued_is_active_meanwhile(processes: Processes) -> None:
+    await begun(processes)
+    await processes.owner.hand_over().wait()
+    number = processes.owner.runs[0].number
+    for server in (processes.next_owner, processes.other):
+        run = await server.active()
+        assert (run.run_id, run.number, run.status, run.is_lost) == ("r", number, "running", False)
+        late = await server.reads()
+        await late.has_text("one two ")
+        with pytest.raises(RunConflictError, match="'r'"):
+            await server.start()
+    now = await processes.other.store.now(processes.other.thread)
+    assert (now.active is not None, now.revision) == (True, number)
+
+
+async def test_a_run_is_continued_without_readers_and_when_a_process_begins(processes: Processes) -> None:
+    await processes.owner.start()
+    await processes.points[0].reached.wait()
+    await processes.owner.hand_over().wait()
+    processes.next_owner.continues()
+    continued = await processes.next_owner.continuation()
+    assert continued.number > processes.owner.runs[0].number
+    assert (await processes.other.active()).number == continued.number
+
+
+async def test_of_all_that_continue_a_run_one_does(processes: Processes) -> None:
+    await begun(processes)
+    processes.next_owner.continues()
+    processes.other.continues()
+    await processes.owner.hand_over().wait()
+    await processes.points[1].reached.wait()
+    await turns(50)
+    assert len(processes.next_owner.holders) + len(processes.other.holders) == 1
+
+
+async def test_a_run_is_continued_more_than_once(processes: Processes) -> None:
+    readings = await begun(processes)
+    processes.next_owner.continues()
+    await processes.owner.hand_over().wait()
+    await processes.points[1].reached.wait()
+    processes.other.continues()
+    await processes.next_owner.hand_over().wait()
+    await processes.points[2].reached.wait()
+    processes.points[2].open.set()
+    for reading in readings:
+        heard = await reading.end()
+        assert (heard.kinds.count("RUN_STARTED"), heard.kinds[-1], reading.text) == (1, "RUN_FINISHED", WORDS)
+        assert heard.reader.offset is not None
+        assert heard.reader.offset.run == processes.other.runs[0].number
+
+
+async def test_a_lost_run_that_is_stopped_ends_for_its_readers_as_stopped(processes: Processes) -> None:
+    _, reading = await begun(processes)
+    await processes.owner.hand_over().wait()
+    stopping = asyncio.create_task((await processes.other.active()).cancel())
+    while not (await processes.other.store._database.lease_of(processes.other.thread)).is_stopping:  # noqa: ASYNC110
+        await asyncio.sleep(0)
+    processes.next_owner.continues()
+    assert await stopping == "cancelled"
+    assert (await reading.end()).events[-1]["outcome"]["type"] == "cancelled"
+    assert processes.next_owner.lost[0].is_stopping
+
+
+async def test_a_continuation_that_ends_at_once_is_not_missed(processes: Processes) -> None:
+    readings = await begun(processes)
+    processes.points[1].open.set()
+    processes.next_owner.continues()
+    await processes.owner.hand_over().wait()
+    assert await (await processes.next_owner.continuation()).wait() == "finished"
+    for reading in readings:
+        heard = await reading.end()
+        assert (heard.kinds.count("RUN_STARTED"), heard.kinds[-1], reading.text) == (1, "RUN_FINISHED", WORDS)
+
+
+async def test_a_page_that_watches_gets_a_continued_run_once(processes: Processes) -> None:
+    async with AsyncExitStack() as stack:
+        pages = []
+        for server in (processes.next_owner, processes.other):
+            runs = await stack.enter_async_context(Runs(server.store))
+            watcher = Watcher(VERSIONS[0])
+            events = watch(Local(server.graph, agent="chat", runs=runs), "t", poll=0.001)
+            task = asyncio.create_task(watcher.hear(events))
+            pages.append((watcher, task))
+        await processes.owner.start()
+        for watcher, _ in pages:
+            await watcher.until(lambda it: it.text == "one two ", "the beginning")
+        processes.next_owner.continues()
+        await processes.owner.hand_over().wait()
+        await processes.points[1].reached.wait()
+        processes.points[1].open.set()
+        for watcher, task in pages:
+            await watcher.until(lambda it: it.ended == ["r"], "the end")
+            await turns(50)
+            assert (watcher.text, watcher.ended) == (WORDS, ["r"])
+            task.cancel()
+            await asyncio.wait([task])
