@@ -10,6 +10,7 @@ from langgraph_agui.connect.local.run.configs import run_config
 from langgraph_agui.connect.local.run.run import Run
 from langgraph_agui.connect.local.run.runs import RUN_MODES
 from langgraph_agui.connect.local.store.active_run import ActiveRun, ThreadKey
+from langgraph_agui.connect.local.store.publisher import Publisher
 from langgraph_agui.connect.local.store.records import LostRun
 from langgraph_agui.connect.local.store.run_store import Holder, RunStore
 from langgraph_agui.translator import Cancelled, ClientView, Options, Translator
@@ -68,6 +69,13 @@ class Server:
         """The run that continues another one, as soon as it has its thread."""
         await until(lambda: len(self.runs) >= count)
         return self.runs[count - 1]
+
+    async def die(self) -> None:
+        """Renews no lease and publishes nothing any more, as if the process had been killed."""
+        publisher = self.holders[-1]
+        assert isinstance(publisher, Publisher)
+        publisher.task.cancel()
+        await asyncio.wait([publisher.task])
 
     def hand_over(self) -> asyncio.Event:
         """Hands its run over. Returns an event for the moment when that is done."""

@@ -351,7 +351,7 @@ class MemoryRunDatabase(RunDatabase):
     async def enter(self, thread: ThreadKey, ticket: str) -> tuple[Lease, bool]:
         """See `RunDatabase.enter`."""
         lease, line = await self.lease_of(thread), self._data.lines.get(thread, [])
-        if lease.state in ("free", "lost") and not line:
+        if lease.is_idle and not line:
             self._data.lines[thread] = line = [ticket]
         return lease, line[:1] == [ticket]
 

@@ -88,6 +88,11 @@ class Lease(NamedTuple):
         """Whether the thread waits for the continuation of a lost run."""
         return self.state == "lost" and self.seconds > 0
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether any run may claim the thread."""
+        return self.state == "free" or (self.state == "lost" and not self.is_continuable)
+
 
 class LostThread(NamedTuple):
     """A thread whose run is lost and may be continued. Its key has no cipher, and its lease has no `last`, since no

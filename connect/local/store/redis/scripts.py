@@ -332,7 +332,7 @@ ENTER: Final = (
 local ticket, ticket_ms, answer = ARGV[2], ARGV[3], known()
 local state, waiting = answer[1], answer[7]
 local has_turn = redis.call('LINDEX', line, 0) == ticket
-if not has_turn and waiting == 0 and (state == 'free' or state == 'lost') then
+if not has_turn and waiting == 0 and (state == 'free' or (state == 'lost' and answer[2] == 0)) then
   redis.call('DEL', line, alive)
   redis.call('RPUSH', line, ticket)
   redis.call('HSET', alive, ticket, after(ticket_ms))

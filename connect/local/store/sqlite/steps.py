@@ -367,7 +367,7 @@ def enter(
 ) -> tuple[Lease, bool]:
     """See `RunDatabase.enter`."""
     now, first = lease_of(database, thread, process, lease, cipher), _first(database, thread)
-    if first is None and now.state in ("free", "lost"):
+    if first is None and now.is_idle:
         turn(database, thread, ticket, False, process, lease, cipher)
         return now, True
     return now, first == ticket

@@ -2,8 +2,8 @@
 stand for three processes: that of the owner, one that continues the run, and one that only reads."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import NamedTuple
 
 import pytest
@@ -18,11 +18,12 @@ from tests.support.clients.batch_readers import held, turns
 from tests.support.clients.watching import Watcher
 from tests.support.continued_runs import KEPT, Server, servers
 from tests.support.redis_processes import WORDS, Reading
-from tests.support.servers.databases.run_databases import RUN_DATABASES, SharedRuns, on_each
+from tests.support.servers.databases.run_databases import OF_PROCESSES, RUN_DATABASES, SharedRuns, on_each
 from tests.support.streams.pausing_graphs import quick, speaking
 
 LEASE = 20.0
 """Seconds. Nothing waits for it."""
+SHORT_LEASE = 0.5
 
 
 class Processes(NamedTuple):
@@ -35,15 +36,27 @@ class Processes(NamedTuple):
     points: list[Pause]
 
 
-@pytest.fixture(params=on_each(RUN_DATABASES))
-async def processes(request: pytest.FixtureRequest, running: Callable[[str], SharedRuns]) -> AsyncIterator[Processes]:
-    shared = running(request.param)
+@asynccontextmanager
+async def sharing(shared: SharedRuns, lease: float) -> AsyncGenerator[Processes, None]:
     await shared.empty()
     saver, points = InMemorySaver(), [Pause() for _ in range(4)]
     graph, graphs = quick(saver), (speaking(point, saver) for point in points)
-    made = [Server(shared.store(lease=LEASE), graph, lambda: next(graphs)) for _ in range(3)]
+    made = [Server(shared.store(lease=lease), graph, lambda: next(graphs)) for _ in range(3)]
     async with servers(*made):
         yield Processes(made[0], made[1], made[2], points)
+
+
+@pytest.fixture(params=on_each(RUN_DATABASES))
+async def processes(request: pytest.FixtureRequest, running: Callable[[str], SharedRuns]) -> AsyncIterator[Processes]:
+    async with sharing(running(request.param), LEASE) as made:
+        yield made
+
+
+@pytest.fixture(params=on_each(OF_PROCESSES))
+async def impatient(request: pytest.FixtureRequest, running: Callable[[str], SharedRuns]) -> AsyncIterator[Processes]:
+    """Their leases end soon."""
+    async with sharing(running(request.param), SHORT_LEASE) as made:
+        yield made
 
 
 async def begun(processes: Processes) -> tuple[Reading, Reading]:
@@ -184,3 +197,50 @@ async def test_a_page_that_watches_gets_a_continued_run_once(processes: Processe
             assert (watcher.text, watcher.ended) == (WORDS, ["r"])
             task.cancel()
             await asyncio.wait([task])
+
+
+# --- owners that are lost ---------------------------------------------------------------------------------------------
+
+
+async def test_readers_of_a_run_whose_owner_is_lost_get_its_continuation_on_the_same_stream(
+    impatient: Processes,
+) -> None:
+    readings = await begun(impatient)
+    impatient.next_owner.continues()
+    await impatient.owner.die()
+    await impatient.points[1].reached.wait()
+    impatient.points[1].open.set()
+    for reading in readings:
+        heard = await reading.end()
+        assert (heard.kinds.count("RUN_STARTED"), heard.kinds[-1], reading.text) == (1, "RUN_FINISHED", WORDS)
+
+
+async def test_a_run_whose_owner_is_lost_is_continued_without_readers(impatient: Processes) -> None:
+    await impatient.owner.start()
+    await impatient.points[0].reached.wait()
+    await impatient.owner.die()
+    impatient.next_owner.continues()
+    await impatient.points[1].reached.wait()
+    assert impatient.next_owner.lost[0].number == impatient.owner.runs[0].number
+
+
+async def test_a_lost_run_that_nobody_continues_ends_for_its_readers_and_its_thread_is_free(
+    impatient: Processes,
+) -> None:
+    readings = await begun(impatient)
+    await impatient.owner.die()
+    for reading in readings:
+        heard = await reading.end()
+        assert (heard.kinds[-1], heard.events[-1]["code"]) == ("RUN_ERROR", "unfinished")
+    assert await impatient.other.store.active(impatient.other.thread) is None
+    impatient.points[1].open.set()
+    assert await (await impatient.other.start()).wait() == "finished"
+
+
+async def test_a_lost_run_that_has_no_input_is_lost_as_soon_as_its_lease_is(impatient: Processes) -> None:
+    await impatient.owner.start(kept=b"")
+    reading = await impatient.other.reads()
+    impatient.next_owner.continues()
+    await impatient.owner.die()
+    assert (await reading.end()).kinds[-1] == "RUN_ERROR"
+    assert impatient.next_owner.lost == []

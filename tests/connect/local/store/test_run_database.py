@@ -220,6 +220,8 @@ async def test_a_lost_run_is_continued_by_one_claim_and_nobody_else_gets_its_thr
     for more in ({}, {"revision": run.fence}, {"continues": run.fence - 1}):
         wanted = Claim("other", "chat", "other", {}, continues=more.pop("continues", 0))
         assert await other.asks(THREAD, uuid4().hex, wanted, **more) == run.claim
+    lease, has_turn = await other.database.enter(THREAD, "ticket")
+    assert (lease.state, lease.claim, has_turn) == ("lost", run.claim, False)
     continued = await other.claims(continues=run.fence, revision=run.fence, run_input=b"again", has_input=True)
     assert continued.fence > run.fence
     late = Claim("r", "chat", "one", {}, continues=run.fence)
