@@ -99,7 +99,7 @@ class Access:
         """Raises `ValueError` if `metadata` has keys that decide who may use a thread, or by which a server finds it: a
         user may not change those."""
         if frozen := sorted({MARK, *_FOUND_BY, *self.where} & metadata.keys()):
-            raise ValueError(f"metadata: {frozen[0]} can't be written")
+            raise ValueError(f"metadata: {frozen[0]} can't be written: it decides who may use or find the thread")
 
     def allows(self, metadata: Metadata | None) -> bool:
         """Returns whether a thread with these metadata may be used. None: the thread does not exist yet."""
@@ -124,7 +124,7 @@ class Access:
 def names_of_agents(names: Iterable[str]) -> frozenset[str]:
     """Returns the names as a set. Raises `ValueError` for a single string, because its letters would count as names."""
     if isinstance(names, str):
-        raise ValueError(f"shares_threads_with: expected names of agents, got the text {names!r}")
+        raise ValueError(f"shares_threads_with: expected names of agents, got the string {names!r}")
     return frozenset(names)
 
 

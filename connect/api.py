@@ -328,7 +328,8 @@ def _checked_watch(
     _check(past_errors, options=options, view=view, retry=retry)
     _check_seconds("poll", poll)
     if (thread_id is None) == (assistant_id is None):
-        raise TypeError("watch: expected a thread_id, or an assistant_id in its place")
+        came = "neither" if thread_id is None else "both"
+        raise TypeError(f"watch: expected either a thread_id or an assistant_id, got {came}")
     after = offset_of(last_event_id)
     arguments: Any = {"options": options, "view": view, "after": after, "past_errors": past_errors, "poll": poll}
     if assistant_id is not None:

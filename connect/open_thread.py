@@ -49,7 +49,7 @@ class OpenThread:
         """See `Backend.submit`. Later errors are emitted as `RUN_ERROR`. Raises `InvalidRunIdError`, and `ValueError`
         for an input for another thread."""
         if run_input.thread_id != self.id:
-            raise ValueError("input: expected one for this thread")
+            raise ValueError(f"input: expected one for thread {self.id!r}, got one for {run_input.thread_id!r}")
         checked_run_id(run_input.run_id, in_url=False)  # a platform makes ids of its own
         batches = await self.backend.submit(
             run_input, options=options, intake=intake, past_errors=past_errors, queue=queue

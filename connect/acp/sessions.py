@@ -98,7 +98,7 @@ class Sessions:
         try:
             page = await threads.search(metadata=metadata, after=cursor)
         except ValueError as error:
-            raise InvalidInputError("cursor: expected the nextCursor of a list") from error
+            raise InvalidInputError(f"cursor: expected the nextCursor of a list, got {cursor!r:.64}") from error
         sessions = [
             {
                 "sessionId": thread.thread_id,

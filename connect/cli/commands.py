@@ -26,7 +26,8 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    help="Connects LangGraph graphs to AG-UI clients. Examples: `langgraph-agui COMMAND --help`.",
+    help="Connects LangGraph graphs to AG-UI clients. `langgraph-agui COMMAND --help` describes a command, with "
+    "examples.",
 )
 
 
@@ -89,7 +90,9 @@ class Level(StrEnum):
 
 ApiKey = Annotated[
     str | None,
-    typer.Option(metavar="KEY", help="API key of the server. Default: LANGGRAPH_API_KEY or LANGSMITH_API_KEY."),
+    typer.Option(
+        metavar="KEY", help="API key for the LangGraph server. Default: LANGGRAPH_API_KEY or LANGSMITH_API_KEY."
+    ),
 ]
 AppToken = Annotated[
     str | None,
@@ -268,7 +271,8 @@ def watch(
     assistant: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="Watch all runs of this assistant (its id or its graph) instead of a thread."
+            metavar="NAME",
+            help="Watch all runs of this assistant (its id, or the name of its graph) instead of a thread.",
         ),
     ] = None,
     sqlite: Annotated[
@@ -301,7 +305,7 @@ def acp(
         Path | None, typer.Option(metavar="FILE", help="Read this file instead of ./langgraph.json.")
     ] = None,
     assistant: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The server's assistant, or the graph in the file, to use.")
+        str | None, typer.Option(metavar="NAME", help="Assistant of the server, or graph of langgraph.json, to use.")
     ] = None,
     name: Annotated[str | None, typer.Option(metavar="NAME", help="Name of the agent in the editor.")] = None,
     sqlite: Annotated[
@@ -346,11 +350,13 @@ def check(
     ] = "Hello! Please introduce yourself in a few sentences.",
     drops: Annotated[
         int,
-        typer.Option(metavar="NUMBER", min=1, help="At how many points of a run to drop the connection."),
+        typer.Option(metavar="NUMBER", min=1, help="Number of points in a run at which the connection is dropped."),
     ] = 4,
     rule: Annotated[
         list[str] | None,
-        typer.Option(metavar="RULE", help="Check only this rule, and the rule run; may be repeated."),
+        typer.Option(
+            metavar="RULE", help="Check only this rule, and `run`, on which the others depend; may be repeated."
+        ),
     ] = None,
     timeout: Annotated[
         float, typer.Option(metavar="SECONDS", min=0.1, help="How long checking one rule may take.")
@@ -381,24 +387,24 @@ def record(
         "recording.jsonl"
     ),
     message: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Start the run with this message of a user.")
+        str | None, typer.Option(metavar="TEXT", help="Start the run with this message from the user.")
     ] = None,
     input: Annotated[  # noqa: A002
         str | None, typer.Option(metavar="JSON", help="Start the run with this input.")
     ] = None,
     resume: Annotated[
-        str | None, typer.Option(metavar="JSON", help="Start the run with this answer to the thread's interrupt.")
+        str | None, typer.Option(metavar="JSON", help="Start the run with this answer to the interrupt of --thread.")
     ] = None,
     thread: Annotated[str | None, typer.Option(metavar="ID", help="Thread to use. Default: a new thread.")] = None,
     run: Annotated[
         str | None,
-        typer.Option(metavar="ID", help="Run on the server's thread to record. Default: the active run."),
+        typer.Option(metavar="ID", help="Record this run of --thread, on a server. Default: the active run."),
     ] = None,
     config: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Read this file instead of ./langgraph.json.")
     ] = None,
     assistant: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The server's assistant, or the graph in the file, to use.")
+        str | None, typer.Option(metavar="NAME", help="Assistant of the server, or graph of langgraph.json, to use.")
     ] = None,
     sqlite: Annotated[
         Path | None, typer.Option(metavar="FILE", help="SQLite file that contains the graph's threads.")
@@ -434,7 +440,7 @@ def replay(
     ] = None,
     instant: Annotated[bool, typer.Option("--instant", help="Send all events at once, without pauses.")] = False,
     agent: Annotated[
-        str, typer.Option(metavar="NAME", help="Name of the agent to serve, as your page requests it.")
+        str, typer.Option(metavar="NAME", help="Name of the agent; use the one that your page requests.")
     ] = "replay",
     host: Annotated[str, typer.Option(metavar="HOST", help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[

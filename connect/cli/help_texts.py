@@ -18,7 +18,7 @@ Examples:
 WATCH = """Prints a thread, and then every run that anyone starts on it, such as a user or a cron job.
 
 SOURCE is the URL of a server, or a graph (my_app:graph or ./agent.py:graph) that keeps its threads in a SQLite file or
-has its own checkpointer. Press Ctrl-C to stop.
+has its own checkpointer. THREAD is the id of the thread. Press Ctrl-C to stop.
 """
 WATCH_EXAMPLES = """\b
 Examples:
@@ -56,9 +56,9 @@ Examples:
 
 RECORD = """Records one run to a file: the parts that LangGraph streams, the events they become, and their ids.
 
-TARGET is a graph (my_app:graph or ./agent.py:graph), which is run here, or the URL of a server. On a server the command
-starts a run, or records a run that exists on --thread. Without a TARGET, it runs the graph in ./langgraph.json. The
-file contains everything that the run streamed, so read it before you share it.
+TARGET is a graph (my_app:graph or ./agent.py:graph), which is run here, or the URL of a server. On a server, the
+command starts a run, or records an existing run of --thread. Without a TARGET, it runs the graph in ./langgraph.json.
+The file contains everything that the run streamed, so read it before you share it.
 """
 RECORD_EXAMPLES = """\b
 Examples:

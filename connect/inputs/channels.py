@@ -97,7 +97,9 @@ def check(channels: InputChannels, intake: Intake) -> None:
     if intake.state == ALL:
         return
     if channels.messages_key in intake.state:
-        raise ValueError(f"Intake.state: {channels.messages_key!r} is the conversation, which is not state")
+        raise ValueError(
+            f"Intake.state: expected channels of the state, got {channels.messages_key!r}, which is the conversation"
+        )
     missing = sorted(set(intake.state) - channels.names) if channels.names is not None else []
     if missing:
         raise ValueError(f"Intake.state: the graph's input has no channels {', '.join(map(repr, missing))}")

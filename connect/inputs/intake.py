@@ -136,9 +136,9 @@ class Intake:
             ("page_tools", "tools"),
         ):
             if isinstance(names := getattr(self, name), str) and (name, names) != ("state", ALL):
-                raise ValueError(f"{name}: expected a collection of {kind}, got the text {names!r}")
+                raise ValueError(f"{name}: expected a collection of {kind}, got the string {names!r}")
         if "messages" in self.state:
-            raise ValueError("state: 'messages' is the conversation, which is not state")
+            raise ValueError("state: expected channels of the state, got 'messages', which is the conversation")
 
 
 async def call_prepare(intake: Intake, run_input: RunAgentInput) -> Prepared:

@@ -99,7 +99,7 @@ class Platform(PlatformSource):
         """See `Backend`. The channels are checked when an input comes, with the schemas of the assistant."""
         if intake.dispatched_events or intake.on_cancel == "save":
             name = "dispatched_events" if intake.dispatched_events else "on_cancel='save'"
-            raise ValueError(f"{name}: only a run of this process has that, and not one of a platform")
+            raise ValueError(f"{name}: only a run of this process supports it, and a run of a platform does not")
 
     async def submit(
         self,

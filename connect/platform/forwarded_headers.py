@@ -38,7 +38,7 @@ def checked_names(names: Iterable[str]) -> tuple[str, ...]:
     """Returns names of headers in lower case. Raises `ValueError` for an invalid name, and for a header that can't be
     forwarded."""
     if isinstance(names, str):
-        raise ValueError(f"headers: expected names of headers, got the text {names!r}")
+        raise ValueError(f"headers: expected names of headers, got the string {names!r}")
     lowered = tuple(name.lower() for name in names)
     for name in lowered:
         if not name or not _NAME_CHARACTERS.issuperset(name):

@@ -162,7 +162,7 @@ class PlatformSource:
         if not is_assistant_id(assistant):
             firsts = await retried(lambda: self.client.assistants.search(graph_id=assistant, limit=1), self.policy)
             if not firsts:
-                raise PlatformError(NOT_FOUND, f"There is no assistant of a graph {assistant!r}.")
+                raise PlatformError(NOT_FOUND, f"The server has no assistant of the graph {assistant!r}.")
             assistant = str(firsts[0]["assistant_id"])
         return await retried(lambda: self.client.assistants.get_schemas(assistant), self.policy)
 

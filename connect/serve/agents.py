@@ -217,7 +217,9 @@ def agents_of(
         if not isinstance(name, str) or not _NAME.fullmatch(name) or not name.strip("."):
             raise ValueError(f"agents: {name!r} can't be an agent's name: it can't be in the path of a URL")
         if name in RESERVED:
-            raise ValueError(f"agents: {name!r} is a route ({', '.join(RESERVED)} are): choose another name")
+            raise ValueError(
+                f"agents: {name!r} is a route, and can't be an agent's name (routes: {', '.join(RESERVED)})"
+            )
         try:
             agent = source if isinstance(source, Agent) else Agent(source)
         except TypeError as error:
@@ -233,4 +235,8 @@ def _warn_of_threads(name: str, graph: Graph, *, is_shared: bool) -> None:
     if not has_checkpointer(graph):
         _log.warning("The graph of agent %r has no checkpointer: its threads are forgotten after each run.", name)
     elif is_shared and isinstance(graph.checkpointer, InMemorySaver):
-        _log.warning("The threads of agent %r are in the memory of this process, and its runs in a shared store.", name)
+        _log.warning(
+            "The threads of agent %r are in the memory of this process, but its runs are in a store that is shared: "
+            "other processes do not have the threads.",
+            name,
+        )

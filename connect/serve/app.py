@@ -156,4 +156,4 @@ def _not_found(router: Router, service: Service) -> ASGIApp:
 def _check(origins: Sequence[str], hosts: Sequence[str]) -> None:
     for name, values, example in (("origins", origins, "https://example.org"), ("hosts", hosts, "localhost")):
         if isinstance(values, str):
-            raise ValueError(f"{name}: expected a list, such as [{example!r}], got the text {values!r}")
+            raise ValueError(f"{name}: expected a list, such as [{example!r}], got the string {values!r}")

@@ -132,4 +132,4 @@ def steps(turn: Turn) -> Iterator[Step]:
         for part in turn:
             yield from steps(part)
     else:
-        raise TypeError(f"expected a text, a chunk, an exception or a list of those, got {type(turn).__name__}")
+        raise TypeError(f"expected a string, a chunk, an exception or a list of those, got {type(turn).__name__}")

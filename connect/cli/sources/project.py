@@ -65,7 +65,9 @@ class Project:
         targets = [target for target in self.targets if name in (None, target.name)]
         if len(targets) != 1:
             names = ", ".join(target.name for target in self.targets)
-            raise Misuse(f"expected one graph; name it with --assistant: {names}")
+            if name is None:
+                raise Misuse(f"{self.file} has several graphs: name one with --assistant ({names})")
+            raise Misuse(f"--assistant {name}: {self.file} has no graph of this name, only {names}")
         return targets[0]
 
 

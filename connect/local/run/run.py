@@ -392,7 +392,7 @@ class Run:
             finally:  # nothing else would ever free the thread
                 self._holder.release(last, self._released)
         except Exception:
-            _log.exception("The end of the run raised (%s).", self.label)
+            _log.exception("Ending the run raised (%s).", self.label)
 
     def _released(self) -> None:
         """Emits the end of the run: the thread is free."""

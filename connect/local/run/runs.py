@@ -274,8 +274,8 @@ class Runs:
             return
         self._unfinished[thread, outcome.run_id] = None
         _log.warning(
-            "The thread's last run has no end: it ended with its process, or it runs in another one, which is known "
-            "only where the processes share a run store (%s).",
+            "It is not known how the thread's last run ended: its process was killed, or the run is active in another "
+            "process. Processes know of each other's runs only if they share a run store (%s).",
             log_context(agent, thread.thread_id, outcome.run_id),
         )
 

@@ -88,7 +88,7 @@ def _patch(call: Call) -> ChangeThread:
     body = _object(call)
     title, archived = text_of(body, "name"), (body or {}).get("archived")
     if "\0" in (title or ""):  # PostgreSQL does not accept them in text
-        raise invalid("name: expected a text without null characters.")
+        raise invalid("name: expected a string without null characters.")
     if archived is not None and not isinstance(archived, bool):
         raise invalid("archived: expected true or false.")
     changes = {name: value for name, value in ((TITLE, title), (ARCHIVED, archived)) if value is not None}

@@ -112,7 +112,7 @@ def text_of(body: Any, name: str) -> str | None:
         raise _invalid("Expected a JSON object.")
     value = body.get(name)
     if value is not None and not isinstance(value, str):
-        raise _invalid(f"{name}: expected a text.")
+        raise _invalid(f"{name}: expected a string.")
     return value
 
 

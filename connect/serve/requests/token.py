@@ -27,8 +27,8 @@ class Token:
 
     def __init__(self, text: str, name: str = "token") -> None:
         if not isinstance(text, str) or not _TOKEN.fullmatch(text):
-            kind = "an empty text" if isinstance(text, str) and not text.strip() else "something else"
-            raise ValueError(f"{name}: expected a text of visible ASCII characters without spaces, got {kind}")
+            kind = "an empty string" if isinstance(text, str) and not text.strip() else "something else"
+            raise ValueError(f"{name}: expected a string of visible ASCII characters without spaces, got {kind}")
         self._expected = text.encode()
 
     def is_in(self, headers: Headers) -> bool:

@@ -86,7 +86,9 @@ class WebSockets:
                 service.names.checked(websocket.path_params["agent"])
                 thread_id = websocket.query_params.get("thread")
                 if not thread_id:
-                    raise Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_input", "Expected ?thread= and its id.")
+                    raise Refusal(
+                        HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_input", "Expected ?thread= with the id of a thread."
+                    )
                 places.enter_context(service.capacity.reader(Caller(request).identity))
             except Exception as error:
                 refusal_for = answered_here if HANDSHAKE in websocket.scope else refusal_to

@@ -411,7 +411,7 @@ REFUSED: dict[str, tuple[list[str], int, str]] = {
     "no import": (["broken:graph"], 1, "broken:graph can't be imported: ModuleNotFoundError: No module named "),
     "no syntax": (["./crooked.py:f"], 1, "./crooked.py:f can't be imported: SyntaxError: "),
     "makes none": (["number:graph"], 1, "number:graph: graph returned int: expected a graph"),
-    "wants more": (["runtime:graph"], 1, "runtime:graph: graph takes config, runtime: expected a config, a user and a"),
+    "wants more": (["runtime:graph"], 1, "runtime:graph: graph takes config, runtime: expected at most a config"),
     "not whole": (["half:graph"], 1, "half:graph can't be compiled: ValueError: "),
     "no graph": (["planner:AGENT"], 2, "planner:AGENT: planner has no 'AGENT'"),
     "no channel": (["planner:graph", "--state", "note"], 2, "--state note: no agent has an input channel of"),
@@ -421,7 +421,7 @@ REFUSED: dict[str, tuple[list[str], int, str]] = {
     "no database": (["planner:graph", "--sqlite", "planner.py"], 1, "planner.py can't be used: DatabaseError: file is"),
     "no folder": (["planner:graph", "--sqlite", "no/t.db"], 1, "no/t.db can't be used: OperationalError: unable"),
     "no port": (["planner:graph", "--port", "-1"], 2, "Invalid value for '--port'"),
-    "no token": (["planner:graph", "--token", " "], 2, "--token: expected a text of visible ASCII characters"),
+    "no token": (["planner:graph", "--token", " "], 2, "--token: expected a string of visible ASCII characters"),
     "no option": (["planner:graph", "--prot", "1"], 2, "No such option: --prot"),
     "not on a server": (["http://127.0.0.1:9", "--sqlite", "t.db"], 2, "--sqlite is only for your own graphs"),
     "nor a project": (

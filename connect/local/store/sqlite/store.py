@@ -38,7 +38,7 @@ class SqliteRunStore(RunStore):
     ) -> None:
         self._path = os.path.abspath(os.fspath(path))
         if os.fspath(path) in ("", ":memory:") or os.path.isdir(self._path):
-            raise ValueError(f"path: expected that of a file, got {os.fspath(path)!r}")
+            raise ValueError(f"path: expected the path of a file, got {os.fspath(path)!r}")
         if lease < _LEAST_LEASE:
             raise ValueError(f"lease: expected at least {_LEAST_LEASE} seconds, got {lease!r}")
         if blocked < 0:

@@ -168,7 +168,7 @@ async def test_agents_may_share_threads(saver: Saver) -> None:
 @pytest.mark.parametrize("kind", [Local, Agent])
 def test_one_name_in_place_of_names_of_agents_is_refused(kind: Any) -> None:
     given = {"source" if kind is Agent else "graph": quick(InMemorySaver())}
-    with pytest.raises(ValueError, match="expected names of agents, got the text 'private'"):
+    with pytest.raises(ValueError, match="expected names of agents, got the string 'private'"):
         kind(**given, shares_threads_with="private")
     made = kind(**given, shares_threads_with=["private"])
     assert getattr(made, "access", made).shares_threads_with == {"private"}

@@ -126,7 +126,7 @@ async def test_an_app_takes_the_token_of_its_environment(monkeypatch: pytest.Mon
         assert (await client.get("/threads", headers=BEARER)).json()["error"] == "forbidden"  # it alone decides
     for text in ("", " ", "two words", "bell\a", "schön"):
         monkeypatch.setenv("AGUI_TOKEN", text)
-        with pytest.raises(ValueError, match="AGUI_TOKEN: expected a text of visible ASCII"):
+        with pytest.raises(ValueError, match="AGUI_TOKEN: expected a string of visible ASCII"):
             chat()
 
 
@@ -147,7 +147,7 @@ def test_all_workers_of_a_server_take_one_token() -> None:
 
 @pytest.mark.parametrize("token", ["", " ", "\t\n", "two words", "end\n", "schön", b"bytes"])
 def test_a_token_that_no_header_can_carry_is_refused_at_the_start(token: Any) -> None:
-    with pytest.raises(ValueError, match="token: expected a text of visible ASCII") as refused:
+    with pytest.raises(ValueError, match="token: expected a string of visible ASCII") as refused:
         chat(token=token)
     assert not token.strip() or str(token) not in str(refused.value)
 

@@ -199,9 +199,9 @@ async def test_a_file_that_is_not_ours_is_refused(
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"path": ""}, "path: expected that of a file"),
-        ({"path": ":memory:"}, "path: expected that of a file"),
-        ({"path": "/"}, "path: expected that of a file"),
+        ({"path": ""}, "path: expected the path of a file"),
+        ({"path": ":memory:"}, "path: expected the path of a file"),
+        ({"path": "/"}, "path: expected the path of a file"),
         ({"lease": 0.1}, "lease: expected at least 0.5 seconds, got 0.1"),
         ({"blocked": -1}, "blocked: expected a number of seconds"),
     ],
