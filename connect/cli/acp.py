@@ -79,7 +79,7 @@ class _AgentLoader:
 
     def __init__(self, settings: AcpSettings, lifetime: AsyncExitStack) -> None:
         self._settings, self._lifetime = settings, lifetime
-        self._project = None if _is_platform(settings) else _project(settings)
+        self._project = None if is_url(settings.target) else _project(settings)
         self.name = settings.name or self._own_name()
 
     def _own_name(self) -> str:
@@ -133,16 +133,12 @@ def _check(settings: AcpSettings) -> None:
         raise Misuse("acp: expected a graph or --config, not both")
     if settings.sqlite is not None and settings.postgres is not None:
         raise Misuse("acp: expected --sqlite or --postgres, not both")
-    if _is_platform(settings):
+    if is_url(settings.target):
         for option, value in (("--sqlite", settings.sqlite), ("--postgres", settings.postgres)):
             if value is not None:
                 raise Misuse(f"{option} is only for your own graphs; a server keeps its own threads")
     elif settings.assistant is not None and settings.target is not None:
         raise Misuse("--assistant is only for a server, or to choose a graph in langgraph.json")
-
-
-def _is_platform(settings: AcpSettings) -> bool:
-    return settings.target is not None and is_url(settings.target)
 
 
 def _project(settings: AcpSettings) -> Project:

@@ -28,19 +28,21 @@ from .checkpoints.progress import OF_INPUTS
 
 
 async def written_in_place(
-    graph: Graph, config: RunnableConfig, values: Mapping[str, Any], label: str, *, continues: bool
+    graph: Graph, config: RunnableConfig, values: Mapping[str, Any], label: str, *, messages_key: str, continues: bool
 ) -> dict[str, Any]:
     """Writes values into the checkpoint from which the run of this config continues, and returns those that are left
     for a `Command`.
 
     - `values`: by channel.
+    - `messages_key`: the channel of the messages, which is never written here: if the run does not start, the results
+      of a page's tools must not be in the thread.
     - `label`: the agent, the thread and the run, for the log.
     - `continues`: whether that checkpoint is the thread's newest. An older one stays as it is.
 
     Raises what a reducer raises, and `UnreadableError` if the checkpointer raises.
     """
-    saver = graph.checkpointer
-    if not values or not isinstance(saver, BaseCheckpointSaver):
+    saver, state = graph.checkpointer, {name: value for name, value in values.items() if name != messages_key}
+    if not state or not isinstance(saver, BaseCheckpointSaver):
         return dict(values)
     with reading(label):
         saved = await wait_for_answer(saver.aget_tuple(config))
@@ -48,7 +50,7 @@ async def written_in_place(
         return dict(values)
     pending = frozenset(channel for task, channel, _ in saved.pending_writes or () if task == OF_INPUTS)
     checkpoint, versions = copy_checkpoint(saved.checkpoint), {}
-    for name, value in values.items():
+    for name, value in state.items():
         channel = graph.channels.get(name)
         if not continues or name in pending or not isinstance(channel, LastValue | BinaryOperatorAggregate):
             continue
@@ -62,7 +64,8 @@ async def written_in_place(
         parent: Any = saved.parent_config or _without_checkpoint(saved.config)
         with reading(label):
             await saver.aput(parent, checkpoint, saved.metadata, versions)
-    return without_pending({name: value for name, value in values.items() if name not in versions}, pending, label)
+    left = without_pending({name: value for name, value in state.items() if name not in versions}, pending, label)
+    return {name: value for name, value in values.items() if name == messages_key or name in left}
 
 
 def _without_checkpoint(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,6 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from typing import Any
 
-from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.constants import END
 from langgraph.types import Command
@@ -118,7 +117,12 @@ class LocalPort:
         if run.checkpoint is not None:
             at_run = run.checkpoint.run_id
             config = merge_configs(config, {"configurable": {"checkpoint_id": run.checkpoint.id, "checkpoint_ns": ""}})
-        values = run.input.values if run.is_turn else await self._write_in_place(run, config)
+        values: Mapping[str, Any] = run.input.values
+        if not run.is_turn:
+            key = self._options.messages_key
+            values = await written_in_place(
+                self._graph, config, values, self.label, messages_key=key, continues=run.continues
+            )
         setup = RunSetup(
             graph=source.graph,
             input=_graph_input(run, values),
@@ -147,16 +151,6 @@ class LocalPort:
             return ""
         with reading(self.label):
             return await wait_for_answer(newest_id(saver, self._thread.id), self._source.read_timeout)
-
-    async def _write_in_place(self, run: NewRun, config: RunnableConfig) -> dict[str, Any]:
-        """Writes the state of an input into the checkpoint from which the run continues, and returns the values that
-        are not written. Messages are never written here: if the run does not start, the results of a page's tools must
-        not be in the thread."""
-        key = self._options.messages_key
-        messages = {name: value for name, value in run.input.values.items() if name == key}
-        state = {name: value for name, value in run.input.values.items() if name != key}
-        left = await written_in_place(self._graph, config, state, self.label, continues=run.continues)
-        return {**left, **messages}
 
     async def _seed(self, run: NewRun) -> ClientView:
         """Returns the view with which the run begins: that of the client, with the messages of the thread that it

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import logging
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from http import HTTPStatus
 from typing import Any, get_args
@@ -15,7 +15,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from starlette.requests import Request
 
 from ...translator import Options
-from ..access import Grant, names_of_agents
+from ..access import names_of_agents
 from ..backend import Backend, Source, backend_of
 from ..default_options import options_for
 from ..events.readers import for_version
@@ -139,12 +139,6 @@ class Agent:
         if runs is not None and isinstance(source, Local):
             source = source.within(runs)
         return replace(self, source=source, options=options)
-
-    def source_for(self, user: Any, grant: Grant, sent: Sequence[tuple[bytes, bytes]]) -> Backend:
-        """Returns the source for one request. `user` and `grant` are its user and which threads this user may use.
-        `sent` are the request's headers, of which those named in `headers` are forwarded to a platform. Raises
-        `ValueError` for an invalid filter."""
-        return self.backend.for_user(user, *grant).with_headers(sent, self.headers)
 
     async def intake_for(self, request: Request) -> Intake:
         """Returns the intake for this request."""

@@ -79,7 +79,6 @@ class AguiRoutes(list[BaseRoute]):
         with signals, quiet_accepting(), serving(served):
             try:
                 await service.prepare()
-                await service.hold_threads()
                 yield
             finally:
                 await closing.aclose()
@@ -92,7 +91,8 @@ class AguiRoutes(list[BaseRoute]):
     async def _stop_runs(self) -> None:
         for source in self.service.locals:
             await source.stop()
-        await self.service.release_threads()
+        for source in self.service.locals:  # other processes may run on their threads now
+            await source.release_threads()
 
 
 def agui_routes(

@@ -90,14 +90,9 @@ class AgentThread:
     agent: Agent
     thread: OpenThread
 
-    @property
-    def source(self) -> Backend:
-        """The agent's source for this user."""
-        return self.thread.backend
-
     async def options(self, version: str | None) -> Options:
         """Returns the options for a client of this protocol version. Raises what `Platform.options` raises."""
-        return await self.agent.options_for(self.source, version)
+        return await self.agent.options_for(self.thread.backend, version)
 
 
 class Service:
@@ -221,7 +216,7 @@ class Service:
             return self._stream(opened, batches, None, taken.pop_all(), has_offsets=False)
 
     async def _run(self, opened: AgentThread, operation: Run, caller: Caller) -> Stream:
-        run_input, source, version = operation.input, opened.source, operation.input.protocol_version
+        run_input, source, version = operation.input, opened.thread.backend, operation.input.protocol_version
         checked_run_id(run_input.run_id, in_url=source.ids_in_url)
         with ExitStack() as taken:
             taken.enter_context(self.capacity.reader(caller.identity))
@@ -300,31 +295,26 @@ class Service:
         self, caller: Caller, action: Action, name: str, thread_id: str | None = None, run_id: str | None = None
     ) -> Backend:
         grant = await self.users.authorize(caller, action, name, thread_id)
+        agent = self._agent(name)
         try:
-            return self._agent(name).source_for(caller.user, grant, self.users.headers_of(caller))
+            source = agent.backend.for_user(caller.user, *grant)
         except ValueError as error:
             label = log_context(name, thread_id, run_id)
             _log.error("authorize returned an invalid filter, and %r is refused: %s (%s).", action, error, label)
             raise forbidden() from None
+        return source.with_headers(self.users.headers_of(caller), agent.headers)
 
     async def prepare(self) -> None:
-        """Makes the first graph of each agent whose graphs are made per request. Raises what `Agent.prepare` raises."""
+        """Makes the first graph of each agent whose graphs are made per request. Makes this process the only one that
+        runs on the threads of its agents: if another process already runs on the threads of an agent, that is logged,
+        and requests that need these threads are refused. Raises what `Agent.prepare` raises."""
         for name, agent in self.agents.items():
             await agent.prepare(name)
-
-    async def hold_threads(self) -> None:
-        """Makes this process the only one that runs on the threads of its agents. If another process already runs on
-        the threads of an agent, that is logged, and requests that need these threads are refused."""
         for source in self.locals:
             try:
                 await source.hold_threads(waits=False)
             except AguiError as error:
                 log_failure(error, log_context(source.name, None))
-
-    async def release_threads(self) -> None:
-        """Lets other processes run on the threads of the agents."""
-        for source in self.locals:
-            await source.release_threads()
 
     @relaying
     async def _connect_again(self, opened: AgentThread) -> Relayed:
@@ -357,7 +347,7 @@ class Service:
             batches=batches,
             version=version,
             taken=taken,
-            farewell=_CONTINUES if opened.source.outlives_server else _ENDS_HERE,
+            farewell=_CONTINUES if opened.thread.backend.outlives_server else _ENDS_HERE,
             agent=opened.name,
             thread_id=opened.thread.id,
             stays=stays,

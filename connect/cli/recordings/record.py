@@ -52,11 +52,6 @@ class RecordSettings:
     sqlite: Path | None
     api_key: str | None
 
-    @property
-    def is_platform(self) -> bool:
-        """Whether the run is on a server."""
-        return self.target is not None and is_url(self.target)
-
     def run_input(self) -> dict[str, Any]:
         """Returns the arguments `input` or `command` of `runs.create` for the run that the command starts, or an empty
         dictionary if it starts none. Raises `Misuse` for more than one of the options, and for invalid JSON."""
@@ -81,7 +76,7 @@ async def record_run(settings: RecordSettings) -> str:
     run_input = settings.run_input()
     _check(settings, starts=bool(run_input))
     async with AsyncExitStack() as lifetime:
-        record = _record_platform if settings.is_platform else _record_graph
+        record = _record_platform if is_url(settings.target) else _record_graph
         ending, last = await record(settings, run_input, lifetime)
     return f"{settings.output}: the run {_describe(ending, last)}"
 
@@ -171,7 +166,7 @@ def _check(settings: RecordSettings, *, starts: bool) -> None:
         raise Misuse("--run names a run that exists; --message, --input and --resume start one")
     if settings.resume is not None and settings.thread is None:
         raise Misuse("--resume answers an interrupt of a thread: name the thread with --thread")
-    if not settings.is_platform:
+    if not is_url(settings.target):
         if not starts:
             raise Misuse("record runs your own graph: expected --message, --input or --resume")
         if settings.assistant is not None and settings.target is not None:

@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import PurePath
+from typing import TypeGuard
 
 from ..errors import Misuse
 
@@ -41,9 +42,9 @@ class Target:
     description: str = ""
 
 
-def is_url(written: str) -> bool:
+def is_url(written: str | None) -> TypeGuard[str]:
     """Whether a target names a server."""
-    return written.startswith(("http://", "https://"))
+    return written is not None and written.startswith(("http://", "https://"))
 
 
 def parse_target(written: str, name: str | None = None, description: str = "") -> Target:

@@ -121,7 +121,8 @@ class Runs:
         self._owns_store = store is None
         self._close_wait = close_wait
         self._run_end = EndHook(after_run)
-        self._is_closed = False
+        self.is_closed = False
+        """Whether no more runs can be started."""
         self._live: dict[ThreadKey, Run] = {}
         self._feeds: weakref.WeakSet[Feed] = weakref.WeakSet()
         self.queue = QueuedInputs(self.store.wake)
@@ -176,7 +177,7 @@ class Runs:
         if not isinstance(graph, Pregel):
             raise TypeError(f"start: expected a compiled graph, got {type(graph).__name__}")
         check_saver(graph)
-        if self._is_closed:
+        if self.is_closed:
             raise RunsClosedError
         agent = self.name_of(graph) if setup.agent is None else setup.agent
         own = graph if made is None else made.graph
@@ -340,11 +341,6 @@ class Runs:
                 await asyncio.wait(queued)  # each has started its run then, if it could
             await asyncio.gather(*(run.wait() for run in active))
 
-    @property
-    def is_closed(self) -> bool:
-        """Whether no more runs can be started."""
-        return self._is_closed
-
     def name_of(self, graph: Graph) -> str | None:
         """Returns the name under which an app serves a graph with these runs; None if no app does, or if the graph has
         several names."""
@@ -357,7 +353,7 @@ class Runs:
         for feed in self._feeds:
             feed.close()
         await self._stop(lambda: self.queue.give_up(self.queue.tasks), lambda: self.active)
-        self._is_closed = True
+        self.is_closed = True
         await self._run_end.aclose(self._close_wait)
         await self.indexing.settled(self._close_wait)
         if self._owns_store:
