@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import replace
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -24,6 +23,7 @@ from ..run_outcome import CancelResult, PastErrors, RunOutcome
 from ..thread_info import ThreadStatus
 from .checkpointers import Graph, reading, wait_for_answer
 from .connect import attach_local
+from .run.queued_inputs import AgentKey
 from .run.run import Run
 from .source import GraphSource
 from .submit import submit_local
@@ -101,6 +101,11 @@ class Local(GraphSource):
         """See `Backend`."""
         return self.runs.store.is_shared
 
+    @property
+    def agent_key(self) -> AgentKey | None:
+        """The key by which its runs and queued inputs are found; None while it has no graph, and so no runs."""
+        return AgentKey(self.name, self.key("").namespace) if self.is_made else None
+
     def run_on(self, thread_id: str) -> Run | None:
         """See `Backend`."""
         return self.runs.run_on(self.key(thread_id)) if self.is_made else None
@@ -158,24 +163,8 @@ class Local(GraphSource):
         status, messages = _STATUSES.get(present.status, "idle"), state.messages
         return ThreadState(messages=messages, values=state.values, view=view, run_id=present.run_id, status=status)
 
-    def stop_queued(self) -> list[asyncio.Task[Any]]:
-        """Cancels the inputs that are queued in this process. Their readers receive a terminal event."""
-        return self.runs.stop_queued(self.name, self.key("").namespace) if self.is_made else []
-
-    def keep_runs(self) -> None:
-        """Lets its active runs and queued inputs in this process go on when their last reader leaves, whatever policy
-        they were started with. The server is sending its readers away, and they read elsewhere."""
-        if self.is_made:
-            self.runs.keep(self.name, self.key("").namespace)
-
-    async def ended(self) -> None:
-        """Waits until its runs in this process have ended, and the runs of its queued inputs."""
-        if self.is_made:
-            await self.runs.ended(self.name, self.key("").namespace)
-
     async def stop(self) -> None:
         """Cancels its runs and queued inputs in this process, and waits until they have ended."""
-        if self.is_made:
-            await self.runs.stop(self.name, self.key("").namespace)
+        await self.runs.stop(self.agent_key)
         if self.factory is not None:
             await self.factory.aclose()

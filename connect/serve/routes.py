@@ -82,7 +82,9 @@ class AguiRoutes(list[BaseRoute]):
                 yield
             finally:
                 await closing.aclose()
-                await closing.drained(source.ended() for source in service.locals if source.outlives_server)
+                await closing.drained(
+                    source.runs.ended(source.agent_key) for source in service.locals if source.outlives_server
+                )
                 await closing.stopped(self._stop_runs())
                 # A server may end the process right after the lifespan, so the store is closed here.
                 if self._store is not None and not await closing.stopped(self._store.aclose()):

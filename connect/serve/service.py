@@ -329,9 +329,9 @@ class Service:
         without readers here. Other queued inputs are cancelled, and their readers receive a terminal event."""
         for source in self.locals:
             if source.outlives_server:
-                source.keep_runs()
+                source.runs.keep(source.agent_key)  # the server sends the readers away, and they read elsewhere
             else:
-                source.stop_queued()
+                source.runs.stop_queued(source.agent_key)
 
     def _stream(
         self,

@@ -12,7 +12,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Hashable
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from ...errors import NotRunError, RequestError, ServerEndsError, log_context
 from ...events.encoded import Batches
@@ -24,6 +24,13 @@ _Made = TypeVar("_Made")
 _log = logging.getLogger(__name__)
 
 _NOT_RUN: Final = "This input was queued, and did not run: the server is shutting down. Send it again."
+
+
+class AgentKey(NamedTuple):
+    """An agent whose runs are found. `agent`: its name, or its graph. `namespace`: the namespace of its threads."""
+
+    agent: Hashable
+    namespace: str
 
 
 @dataclass(slots=True)
@@ -73,9 +80,9 @@ class QueuedInputs:
         """Returns the number of queued inputs of a thread."""
         return sum(queued.thread == thread for queued in self._queued.values())
 
-    def of(self, agent: Hashable, namespace: str) -> list[asyncio.Task[Any]]:
-        """Returns the tasks of one agent's inputs. `namespace`: the namespace of its threads."""
-        return [task for task, of in self._queued.items() if (of.agent, of.thread.namespace) == (agent, namespace)]
+    def of(self, agent: AgentKey | None) -> list[asyncio.Task[Any]]:
+        """Returns the tasks of one agent's inputs."""
+        return [task for task, queued in self._queued.items() if (queued.agent, queued.thread.namespace) == agent]
 
     @relaying
     async def batches(self, task: asyncio.Task[Any]) -> Relayed:
@@ -99,9 +106,9 @@ class QueuedInputs:
         if queued is not None and queued.needs_reader:
             task.cancel()
 
-    def outlive_readers(self, agent: Hashable, namespace: str) -> None:
+    def outlive_readers(self, agent: AgentKey | None) -> None:
         """Lets the inputs of one agent run even if their clients have left."""
-        for task in self.of(agent, namespace):
+        for task in self.of(agent):
             self._queued[task].needs_reader = False
 
     def give_up(self, tasks: list[asyncio.Task[Any]]) -> list[asyncio.Task[Any]]:

@@ -46,7 +46,7 @@ from ..store.turns import Ticket
 from .configs import run_config
 from .dispatched import with_handler
 from .partial_messages import save_partial_messages
-from .queued_inputs import QueuedInputs
+from .queued_inputs import AgentKey, QueuedInputs
 from .run import Run
 from .run_end import AfterRun, EndHook
 from .structured_output import with_marker
@@ -289,14 +289,13 @@ class Runs:
         """Returns the ids of the threads in a namespace that have an active run of this process."""
         return frozenset(thread.thread_id for thread in self._live if thread.namespace == namespace)
 
-    def runs_of(self, agent: Hashable, namespace: str) -> list[Run]:
-        """Returns the active runs of one agent. `namespace`: the namespace of its threads."""
-        return [run for run in self._live.values() if (run.agent, run.thread.namespace) == (agent, namespace)]
+    def of(self, agent: AgentKey | None) -> list[Run]:
+        """Returns the active runs of one agent."""
+        return [run for run in self._live.values() if (run.agent, run.thread.namespace) == agent]
 
-    async def stop(self, agent: Hashable, namespace: str) -> None:
-        """Cancels the runs of one agent and its queued inputs, and waits for their end. `namespace`: the namespace of
-        its threads."""
-        await self._stop(lambda: self.stop_queued(agent, namespace), lambda: self.runs_of(agent, namespace))
+    async def stop(self, agent: AgentKey | None) -> None:
+        """Cancels the runs of one agent and its queued inputs, and waits for their end."""
+        await self._stop(lambda: self.stop_queued(agent), lambda: self.of(agent))
         await self.indexing.settled(self._close_wait)
 
     async def _stop(
@@ -324,19 +323,19 @@ class Runs:
                     stuck.add(run)
                     _log.error("The graph of the run does not stop; it is left running (%s).", run.label)
 
-    def stop_queued(self, agent: Hashable, namespace: str) -> list[asyncio.Task[Any]]:
+    def stop_queued(self, agent: AgentKey | None) -> list[asyncio.Task[Any]]:
         """Cancels the queued inputs of one agent: they do not run, and their readers get a terminal event."""
-        return self.queue.give_up(self.queue.of(agent, namespace))
+        return self.queue.give_up(self.queue.of(agent))
 
-    def keep(self, agent: Hashable, namespace: str) -> None:
+    def keep(self, agent: AgentKey | None) -> None:
         """Lets the runs of one agent and its queued inputs continue without readers from now on."""
-        for run in self.runs_of(agent, namespace):
+        for run in self.of(agent):
             run.outlive_readers()
-        self.queue.outlive_readers(agent, namespace)
+        self.queue.outlive_readers(agent)
 
-    async def ended(self, agent: Hashable, namespace: str) -> None:
+    async def ended(self, agent: AgentKey | None) -> None:
         """Waits until one agent has no runs in this process, and no queued inputs."""
-        while (queued := self.queue.of(agent, namespace)) + (active := self.runs_of(agent, namespace)):
+        while (queued := self.queue.of(agent)) + (active := self.of(agent)):
             if queued:
                 await asyncio.wait(queued)  # each has started its run then, if it could
             await asyncio.gather(*(run.wait() for run in active))

@@ -148,7 +148,7 @@ async def test_an_agents_queued_runs_end_with_its_runs() -> None:
             for each in (source, other)
         ]
         await until(lambda: len(runs.queue.tasks) == 2)
-        await runs.stop("a", source.key("t").namespace)
+        await runs.stop(source.agent_key)
         assert (runs.running, len(runs.queue.tasks)) == (1, 1)
         point.open.set()
         await asyncio.gather(*(each.task for each in (*running, *queued)))

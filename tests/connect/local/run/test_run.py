@@ -10,6 +10,7 @@ from uuid import UUID
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_agui.connect import Intake, Local
+from langgraph_agui.connect.local.run.queued_inputs import AgentKey
 from langgraph_agui.connect.local.run.run import Run
 from langgraph_agui.connect.local.run.runs import Runs, RunSetup
 from langgraph_agui.connect.local.store.active_run import ThreadKey
@@ -377,9 +378,9 @@ async def test_stopping_an_agent_waits_for_its_queued_inputs_also_where_none_of_
     async with Runs() as runs:
         runs.queue.own(queued(), agent="agent", thread=ThreadKey("place", "t"), run_id="r")
         await asyncio.sleep(0)
-        await runs.stop("agent", "elsewhere")
+        await runs.stop(AgentKey("agent", "elsewhere"))
         assert (ended, runs.busy) == ([], 1)
-        await runs.stop("agent", "place")
+        await runs.stop(AgentKey("agent", "place"))
         assert (ended, runs.busy) == (["queued"], 0)
 
 
