@@ -18,6 +18,7 @@ from langgraph_sdk.client import LangGraphClient, SyncLangGraphClient
 
 from ..translator import Options
 from .access import Metadata
+from .errors import Report
 from .events.encoded import Batches
 from .events.readers import Reader
 from .inputs import Intake
@@ -93,6 +94,9 @@ class Backend(Protocol):
 
     def with_headers(self, headers: Iterable[tuple[bytes, bytes]], names: Iterable[str]) -> Local | Platform:
         """Returns a copy for one request. A platform gets those of the request's headers that are in `names`."""
+
+    def reporting(self, report: Report) -> Local | Platform:
+        """Returns a copy whose operations report when the connection to a platform is lost, and when it is back."""
 
     def check_intake(self, intake: Intake, options: Options | None) -> None:
         """Raises `ValueError` for an intake that names channels that a local graph does not take as input, and for one

@@ -30,6 +30,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Callable
 from typing import Any, Final
 
 from ..translator import Lost, Options, error_event
@@ -83,6 +84,10 @@ class ConnectionLost(AguiError):  # noqa: N818 - nothing has failed yet: it is t
         super().__init__(reason)
         self.reason = reason
         self.is_timeout = is_timeout
+
+
+Report = Callable[[str | None], None]
+"""Takes why the connection to a server is lost and tried again; or None when the server has answered again."""
 
 
 class PlatformError(AguiError):

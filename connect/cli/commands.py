@@ -284,7 +284,7 @@ def watch(
     debug: Debug = False,
 ) -> None:
     """Watches a thread or an assistant until a signal stops the process."""
-    from .watch import WatchSettings, watch_until_lost
+    from .watch import WatchSettings, watch_until_refused
 
     settings = WatchSettings(
         source=source,
@@ -295,7 +295,7 @@ def watch(
         as_json=json,
         hidden=[kind.value for kind in hide or ()],
     )
-    run_to_end(watch_until_lost(settings), debug)
+    run_to_end(watch_until_refused(settings), debug)
 
 
 @app.command(help=help_texts.ACP, short_help="Connect a graph to an editor.", epilog=help_texts.ACP_EXAMPLES)

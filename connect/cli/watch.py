@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,6 @@ from ..backend import Source, backend_of
 from ..errors import PlatformError
 from ..local.backend import Local
 from ..platform.backend import Platform
-from ..platform.calls import RetryPolicy
 from .errors import Failure, Misuse
 from .sources.checkpointers import open_threads
 from .sources.graphs import build, import_target
@@ -27,10 +26,6 @@ from .sources.platforms import open_client
 from .sources.project import project_of
 from .sources.targets import is_url
 from .terminal.screen import Screen, console
-
-_RETRY: Final = RetryPolicy(initial_delay=1.0, max_attempts=3)
-"""Gives up a lost server sooner than a program would, since a person is waiting."""
-
 
 _UNKNOWN: Final = (404, 422)
 """Status codes for an assistant that the server does not have: 404 for a name or an id, 422 for an invalid id."""
@@ -50,25 +45,28 @@ class WatchSettings:
     """The kinds of lines that are left out; see `Screen`."""
 
 
-async def watch_until_lost(settings: WatchSettings) -> None:
-    """Prints every run until the source is lost, and then raises `Failure`. Raises `Misuse` for invalid arguments."""
+async def watch_until_refused(settings: WatchSettings) -> None:
+    """Prints every run until the source refuses to be watched, and then raises `Failure`. A server that is lost is
+    tried again for as long as it takes. Raises `Misuse` for invalid arguments."""
     _check(settings)
     # The command itself prints why it ends. Without any handler, logging would print warnings to stderr as well.
     logging.getLogger(__name__.partition(".")[0]).addHandler(logging.NullHandler())
-    show, wait, rest = _printers(settings)
+    printer = _printer(settings)
     last: BaseEvent | None = None
     try:
         async with _source(settings) as source:
-            wait(await _check_source(source, settings))
+            printer.wait(await _check_source(source, settings))
+            if isinstance(source, Platform):
+                source = source.reporting(printer.report_connection)
             if settings.thread is not None:
-                events = watch(source, settings.thread, retry=_RETRY)
+                events = watch(source, settings.thread)
             else:
-                events = watch(source, assistant_id=settings.assistant or "", retry=_RETRY)
+                events = watch(source, assistant_id=settings.assistant or "")
             async with aclosing(events):
                 async for last in events:
-                    show(last)
+                    printer.show(last)
     finally:
-        rest()
+        printer.rest()
     why = f": {last.message}" if isinstance(last, RunErrorEvent) else ""
     raise Failure(f"{settings.source} can't be watched any longer{why}")
 
@@ -115,22 +113,34 @@ async def _check_source(source: Source, settings: WatchSettings) -> str:
                 raise
             raise Failure(f"{settings.source} has no assistant {settings.assistant!r}") from error
         return f"for runs of the assistant {settings.assistant!r}"
-    info = await threads(source, retry=_RETRY).get(settings.thread)
+    info = await threads(source).get(settings.thread)
     if info is None:
         return f"for the first run of thread {settings.thread!r}, which does not exist yet"
     return f"for runs of thread {settings.thread!r}, which is {info.status}"
 
 
-def _printers(settings: WatchSettings) -> tuple[Callable[[BaseEvent], None], Callable[[str], None], Callable[[], None]]:
-    """Returns three functions: one for each event, one for what the command waits for, and one for the end."""
-    if not settings.as_json:
-        place = settings.source if is_url(settings.source) else "the process that ran it"
-        screen = Screen(console(), hidden=settings.hidden, details=f"the traceback is in the log of {place}")
-        return screen.show, screen.wait, screen.rest
-    return _write_json, lambda _: None, lambda: None
+def _printer(settings: WatchSettings) -> Screen | _JsonPrinter:
+    if settings.as_json:
+        return _JsonPrinter()
+    place = settings.source if is_url(settings.source) else "the process that ran it"
+    return Screen(console(), hidden=settings.hidden, details=f"the traceback is in the log of {place}")
 
 
-def _write_json(event: BaseEvent) -> None:
-    frame = encode(event)
-    sys.stdout.buffer.write(frame.removeprefix(b"data: ").rstrip(b"\n") + b"\n")
-    sys.stdout.buffer.flush()
+class _JsonPrinter:
+    """Prints each event as a line of JSON, and what happens to the connection to stderr."""
+
+    def show(self, event: BaseEvent) -> None:
+        """See `Screen`."""
+        frame = encode(event)
+        sys.stdout.buffer.write(frame.removeprefix(b"data: ").rstrip(b"\n") + b"\n")
+        sys.stdout.buffer.flush()
+
+    def wait(self, awaited: str) -> None:
+        """Does nothing."""
+
+    def rest(self) -> None:
+        """Does nothing."""
+
+    def report_connection(self, reason: str | None) -> None:
+        """See `Screen`."""
+        Screen(console(stderr=True)).report_connection(reason)

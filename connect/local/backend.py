@@ -12,7 +12,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from ...translator import ClientView, Options
 from ..default_options import options_for
-from ..errors import log_context
+from ..errors import Report, log_context
 from ..events.encoded import Batches
 from ..events.readers import Reader, direct_options
 from ..idle import idle_view
@@ -117,6 +117,10 @@ class Local(GraphSource):
 
     def with_headers(self, headers: Iterable[tuple[bytes, bytes]], names: Iterable[str]) -> Local:
         """See `Backend`. Changes nothing, since headers are for platforms."""
+        return self
+
+    def reporting(self, report: Report) -> Local:
+        """See `Backend`. There is no server to lose."""
         return self
 
     submit = submit_local

@@ -15,7 +15,7 @@ from langgraph_sdk.client import LangGraphClient
 
 from ...translator import Ending, Finished, Options
 from ..access import Access, Metadata
-from ..errors import ConnectionLost, PlatformError, checked_run_id, checked_thread_id
+from ..errors import ConnectionLost, PlatformError, checked_run_id, checked_thread_id, log_context
 from ..events.encoded import Batches
 from ..events.readers import Reader
 from ..idle import idle_view
@@ -24,7 +24,7 @@ from ..inputs.thread_state import ThreadState
 from ..replaced_messages import outcome_with_replaced
 from ..run_outcome import CancelResult, PastErrors, RunOutcome
 from ..tracing import Span, begun
-from .calls import Retries, RetryPolicy
+from .calls import Contact, Retries, RetryPolicy
 from .connect import ThreadFollower
 from .forwarded_headers import forwarded
 from .join.attach import outcome_of_error
@@ -112,7 +112,9 @@ class Platform(PlatformSource):
     ) -> Batches:
         """See `Backend`. `queue` has no effect, because a platform has a queue of its own."""
         span = Span("submit", self.name, run_input.thread_id, run_input.run_id)
-        return await begun(submit_to_platform(self, run_input, options, intake, past_errors), span)
+        return await begun(
+            submit_to_platform(self.for_operation(run_input.thread_id), run_input, options, intake, past_errors), span
+        )
 
     async def attach(
         self,
@@ -124,27 +126,31 @@ class Platform(PlatformSource):
         past_errors: PastErrors = "error",
     ) -> Batches:
         """See `Backend`."""
-        return ThreadFollower(self, thread_id, reader, options, past_errors).batches(run_id)
+        return ThreadFollower(self.for_operation(thread_id), thread_id, reader, options, past_errors).batches(run_id)
 
     def watch(
         self, thread_id: str, reader: Reader, options: Options | None, *, past_errors: PastErrors, poll: float
     ) -> Batches:
-        """See `Backend`."""
-        return watch_thread(ThreadFollower(self, thread_id, reader, options, past_errors), poll)
+        """See `Backend`. A server that has answered once is never given up."""
+        same = self.for_operation(thread_id, is_endless=True)
+        return watch_thread(ThreadFollower(same, thread_id, reader, options, past_errors), poll)
 
     def watch_assistant(
         self, assistant_id: str, reader: Reader, options: Options | None, *, past_errors: PastErrors, poll: float
     ) -> Batches:
-        """See `Backend`."""
+        """See `Backend`. A server that has answered once is never given up."""
+        same = self.for_operation(is_endless=True)
 
         def follower_of(thread_id: str, since: datetime) -> ThreadFollower:
-            return ThreadFollower(self, checked_thread_id(thread_id), reader, options, past_errors, since)
+            return ThreadFollower(same, checked_thread_id(thread_id), reader, options, past_errors, since)
 
-        return watch_assistant(self, assistant_id, follower_of, poll=poll)
+        return watch_assistant(same, assistant_id, follower_of, poll=poll)
 
     async def cancel(self, thread_id: str, run_id: str | None, *, wait: float) -> CancelResult:
         """See `Backend`. Without a `run_id`, queued runs are stopped too."""
-        return "stopped" if await self.thread_at(thread_id).cancel(run_id, wait) else "stopping"
+        return (
+            "stopped" if await self.for_operation(thread_id).thread_at(thread_id).cancel(run_id, wait) else "stopping"
+        )
 
     @property
     def threads(self) -> PlatformThreads:
@@ -199,7 +205,8 @@ def outcome(
     source = platform_of(client)
     if source is None:
         raise TypeError(f"outcome: expected an asynchronous client of langgraph_sdk, got {type_of(client)}")
-    thread = PlatformThread(source.client, checked_thread_id(thread_id), retry or source.policy)
+    contact = Contact(retry or source.policy, label=log_context(source.assistant_id, thread_id, run_id))
+    thread = PlatformThread(source.client, checked_thread_id(thread_id), contact)
     checked_run_id(run_id)
 
     async def at_end() -> Ending:
@@ -216,6 +223,6 @@ def outcome(
 async def _until_ended(thread: PlatformThread, run_id: str) -> None:
     """Waits until the run is not active any more, because a server may end a stream a moment before the run. Raises
     `ConnectionLost` if the run stays active or the server can't be reached, and `PlatformError`."""
-    retry = Retries(thread.policy)
+    retry = Retries(thread.contact)
     while (run := await thread.run(run_id)) is not None and run.get("status") in ACTIVE:
         await retry.pause(ConnectionLost("the stream stopped while the run was active"))

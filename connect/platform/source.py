@@ -20,11 +20,11 @@ from langgraph_sdk.client import LangGraphClient, SyncLangGraphClient
 from ...translator import Options
 from ..access import Access, names_of_agents
 from ..default_options import options_for_schemas
-from ..errors import PlatformError
+from ..errors import PlatformError, Report, log_context
 from ..inputs.channels import InputChannels, input_channels_of_schemas
 from ..inputs.planning import NoEdits
 from ..recent import Recent
-from .calls import RetryPolicy, retried
+from .calls import Contact, RetryPolicy
 from .thread import NOT_FOUND, UNFIT, PlatformThread
 
 _HAS_NONE = (NOT_FOUND, 405, 501)
@@ -59,6 +59,8 @@ class PlatformSource:
         self.assistant_id = assistant_id
         self.access = Access(agent, names_of_agents(shares_threads_with))
         self.policy = RetryPolicy()
+        self._report: Report | None = None
+        self._contact: Contact | None = None
         self._schemas = SchemaCache()
         self.unused: set[str] = set()
         """The kinds of input that clients have sent and for which the assistant has no field."""
@@ -69,12 +71,30 @@ class PlatformSource:
 
     def thread_at(self, thread_id: str) -> PlatformThread:
         """Returns one of its threads, to make requests about it."""
-        return PlatformThread(self.client, thread_id, self.policy, self.access, self._saving_nodes)
+        return PlatformThread(self.client, thread_id, self.contact(thread_id), self.access, self._saving_nodes)
+
+    def contact(self, thread_id: str | None = None) -> Contact:
+        """Returns the contact with the server of the operation that this copy is for, or else a new one. `thread_id`:
+        for log lines."""
+        return self._contact or Contact(self.policy, self._report, log_context(self.assistant_id, thread_id))
+
+    def for_operation(self, thread_id: str | None = None, *, is_endless: bool = False) -> Self:
+        """Returns a copy for one operation, all of whose requests have the same contact with the server. `is_endless`:
+        whether a server that has answered once is never given up."""
+        same = self.retrying(self.policy.endless) if is_endless else copy(self)
+        same._contact = same.contact(thread_id)
+        return same
 
     def retrying(self, policy: RetryPolicy) -> Self:
         """Returns a copy with another policy."""
         same = copy(self)
         same.policy = policy
+        return same
+
+    def reporting(self, report: Report) -> Self:
+        """Returns a copy whose operations report when the server is lost and when it is back."""
+        same = copy(self)
+        same._report = report
         return same
 
     def through(self, client: LangGraphClient) -> Self:
@@ -141,17 +161,17 @@ class PlatformSource:
         if "extract" in signature(search).parameters:  # not in every SDK
             selected["extract"] = EXTRACTED
         try:
-            return list(await retried(lambda: search(**which, **selected), self.policy))
+            return list(await self.contact().retried(lambda: search(**which, **selected)))
         except PlatformError as error:
             if error.status != UNFIT:
                 raise
-        return list(await retried(lambda: search(**which), self.policy))
+        return list(await self.contact().retried(lambda: search(**which)))
 
     async def _has_assistants(self) -> bool:
         """Returns whether the server has assistants. If it has, a missing schema means that the assistant is
         unknown."""
         try:
-            return bool(await retried(lambda: self.client.assistants.search(limit=1), self.policy))
+            return bool(await self.contact().retried(lambda: self.client.assistants.search(limit=1)))
         except PlatformError as error:
             if error.status not in _HAS_NONE:
                 raise
@@ -160,11 +180,11 @@ class PlatformSource:
     async def _request_schemas(self, assistant: str) -> Schemas:
         """Requests the schemas. The server takes only an assistant's id, so that of a graph is looked up first."""
         if not is_assistant_id(assistant):
-            firsts = await retried(lambda: self.client.assistants.search(graph_id=assistant, limit=1), self.policy)
+            firsts = await self.contact().retried(lambda: self.client.assistants.search(graph_id=assistant, limit=1))
             if not firsts:
                 raise PlatformError(NOT_FOUND, f"The server has no assistant of the graph {assistant!r}.")
             assistant = str(firsts[0]["assistant_id"])
-        return await retried(lambda: self.client.assistants.get_schemas(assistant), self.policy)
+        return await self.contact().retried(lambda: self.client.assistants.get_schemas(assistant))
 
 
 def type_of(value: object) -> str:

@@ -27,7 +27,7 @@ from ..errors import (
 )
 from ..run_outcome import RunOutcome
 from ..thread_info import Checkpoint
-from .calls import Retries, RetryPolicy, at_once, retried, sdk_call
+from .calls import Contact, Retries, at_once, sdk_call
 from .look import JsonObject, Look, ThreadRuns, checkpoint_of, client_run_id, has_kwargs, run_metadata
 from .outcome import ACTIVE, is_of, paused, run_outcome
 
@@ -46,7 +46,7 @@ _log = logging.getLogger(__name__)
 
 class PlatformThread:
     """One thread of a platform. Its methods raise `PlatformError` for what the server refuses, and `ConnectionLost`
-    when it can't be reached for as long as `policy` says.
+    when it can't be reached for as long as the policy of `contact` says.
 
     - `client`: from the SDK. It is never closed.
     - `thread_id`: allowed in the path of a URL.
@@ -59,13 +59,14 @@ class PlatformThread:
         self,
         client: LangGraphClient,
         thread_id: str,
-        policy: RetryPolicy,
+        contact: Contact,
         access: Access | None = None,
         saving_nodes: MutableMapping[str, frozenset[str]] | None = None,
     ) -> None:
         self.client = client
         self.id = thread_id
-        self.policy = policy
+        self.contact = contact
+        """The contact with the server during the operation that this object is for."""
         self.is_hidden = False
         """Whether the thread exists, but may not be used."""
         self.saving_nodes: MutableMapping[str, frozenset[str]] = {} if saving_nodes is None else saving_nodes
@@ -204,7 +205,8 @@ class PlatformThread:
         """Starts a run, and returns it. `arguments`: those of `runs.create`. The request is not repeated, because after
         a lost connection the run may have been started. Raises `RunConflictError` if another run is in the way."""
         try:
-            run: JsonObject = await sdk_call(self.client.runs.create(self.id, assistant_id, **arguments))
+            async with self.contact.attempt(self.contact.policy.read_timeout):
+                run: JsonObject = await sdk_call(self.client.runs.create(self.id, assistant_id, **arguments))
         except PlatformError as error:
             if error.status == _CONFLICT:
                 raise RunConflictError(f"thread {self.id!r} has an active run") from error
@@ -271,7 +273,7 @@ class PlatformThread:
     async def _cancel_and_wait(self, run_id: str, timeout: float) -> bool:  # noqa: ASYNC109
         """Stops a run, and waits for its end. Returns False if no run has this id, or can have it. Raises
         `TimeoutError` if the run has not stopped within `timeout` seconds after the request."""
-        retries = Retries(self.policy)
+        retries = Retries(self.contact)
         while True:
             try:
                 async with asyncio.timeout(timeout):
@@ -358,4 +360,4 @@ class PlatformThread:
             raise
 
     async def _request(self, call: Callable[[], Awaitable[Any]]) -> Any:
-        return await retried(call, self.policy)
+        return await self.contact.retried(call)

@@ -33,7 +33,6 @@ from ..thread_info import (
     first_checkpoints,
     opening_of,
 )
-from .calls import retried
 from .look import JsonObject
 from .source import PlatformSource, which_assistant
 from .thread import NOT_FOUND
@@ -108,7 +107,7 @@ class PlatformThreads:
         """See `thread_info.Threads`."""
         self._source.access.check_written(metadata)
         await existing_thread(self, thread_id)
-        await retried(lambda: self._client.update(thread_id, metadata=metadata), self._source.policy)
+        await self._source.contact(thread_id).retried(lambda: self._client.update(thread_id, metadata=metadata))
         return await existing_thread(self, thread_id)
 
     async def delete(self, thread_id: str) -> None:
@@ -120,7 +119,7 @@ class PlatformThreads:
             await self._client.delete(thread_id)
             return True
 
-        await retried(delete, self._source.policy)
+        await self._source.contact(thread_id).retried(delete)
 
     async def history(self, thread_id: str, *, limit: int = LIMIT, before: str | None = None) -> Sequence[Checkpoint]:
         """See `thread_info.Threads`."""

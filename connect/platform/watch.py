@@ -47,10 +47,10 @@ _OVER_TRIES = 40
 
 @relaying
 async def watch_thread(follower: ThreadFollower, poll: float = POLL) -> Relayed:
-    """Yields the thread's state, and then every run on it, until the reader leaves or the server is gone for good.
+    """Yields the thread's state, and then every run on it, until the reader leaves or the server refuses a request.
 
-    `poll`: seconds between two looks, if the server does not stream threads. Raises `PlatformError` and
-    `ConnectionLost` between runs; within a run they end it with `RUN_ERROR`.
+    `poll`: seconds between two looks, if the server does not stream threads. Raises `PlatformError` between runs;
+    within a run it ends the run with `RUN_ERROR`. Raises `ConnectionLost` if the server is away at the beginning.
     """
     notices = TimedIterator(thread_events(follower.thread))
     try:
@@ -68,7 +68,7 @@ async def watch_thread(follower: ThreadFollower, poll: float = POLL) -> Relayed:
 
 @relaying
 async def _polled(follower: ThreadFollower, poll: float) -> Relayed:
-    while not follower.is_lost:
+    while True:
         yield follower.batches(joins=is_due)
         await asyncio.sleep(poll)
 
@@ -100,7 +100,7 @@ class _Following:
         """Yields the thread's state, and then its runs."""
         try:
             yield self._look()
-            while not self._follower.is_lost:
+            while True:
                 notice = await self._next()
                 if isinstance(notice, Received):
                     events = await self._take(notice)

@@ -35,7 +35,8 @@ async def watch_assistant(
     """Yields the events of every run of the assistant that is active or begins from now on, with the id of its thread.
 
     `assistant_id`: its id, or the name of its graph. `follower_of`: returns a follower of a thread, for runs that were
-    created since a time. Raises `PlatformError` and `ConnectionLost`.
+    created since a time. Raises `PlatformError`, and
+    `ConnectionLost` if the server is away at the beginning.
     """
     threads = await platform.search_threads(which_assistant(assistant_id), _THREADS)
     begun = max((_changed(thread) for thread in threads), default=datetime.min.replace(tzinfo=UTC))
@@ -49,8 +50,6 @@ async def watch_assistant(
             if thread.get("status") == "busy" or changed > before.changed:
                 before.follower = before.follower or follower_of(thread_id, before.changed)
                 yield before.follower.batches(joins=is_due)
-                if before.follower.is_lost:
-                    return
             before.changed = changed
         await asyncio.sleep(poll)
         threads = await platform.search_threads(which_assistant(assistant_id), _THREADS)

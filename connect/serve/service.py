@@ -64,6 +64,7 @@ from .readiness import Readiness
 from .requests.bodies import Bodies
 from .requests.users import Action, Caller, Users, forbidden
 from .streams.endings import answers, unbegun, with_run_finished
+from .streams.sender import ServerConnection
 from .streams.shutdown import Closing
 from .streams.transmission import Stream
 
@@ -84,11 +85,13 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class AgentThread:
-    """An agent, and a thread that a user may use with it. `name`: the name of the agent."""
+    """An agent, and a thread that a user may use with it. `name`: the name of the agent. `server`: the connection to
+    the server that has the thread; None if it is a thread of this process."""
 
     name: str
     agent: Agent
     thread: OpenThread
+    server: ServerConnection | None
 
     async def options(self, version: str | None) -> Options:
         """Returns the options for a client of this protocol version. Raises what `Platform.options` raises."""
@@ -159,8 +162,11 @@ class Service:
         served = self._agent(agent)
         label_request(caller.request, agent, thread_id, run_id)
         checked_thread_id(thread_id, in_url=served.backend.ids_in_url)
-        source = await self._source_for(caller, action, agent, thread_id, run_id)
-        return AgentThread(agent, served, OpenThread(source, thread_id))
+        source, server = await self._source_for(caller, action, agent, thread_id, run_id), None
+        if not source.is_local:
+            server = ServerConnection()
+            source = source.reporting(server.report)
+        return AgentThread(agent, served, OpenThread(source, thread_id), server)
 
     async def _open_for(self, operation: OnThread, action: Action, caller: Caller) -> AgentThread:
         run_id = operation.run_id if isinstance(operation, Run | Decline | Stop) else None
@@ -352,4 +358,5 @@ class Service:
             thread_id=opened.thread.id,
             stays=stays,
             has_offsets=has_offsets,
+            server=opened.server,
         )

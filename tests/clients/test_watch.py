@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph_agui.connect import Intake, Platform
+from langgraph_agui.connect import Intake, Platform, RetryPolicy
 from langgraph_agui.connect.serve import Agent, agui_app
 from langgraph_agui.translator import PLATFORM_STREAM_MODES
 from langgraph_sdk import get_client
@@ -206,6 +206,26 @@ async def test_a_message_that_is_refused_leaves_the_page_on_the_active_run(
         await running
         ended = await shown.until(running=False, texts=WHOLE)
     assert ended.connection == "live"
+
+
+async def test_a_page_shows_that_the_langgraph_server_is_lost_and_is_exact_when_it_is_back(
+    dev_server: str, gate: Gates, live: LiveClients
+) -> None:
+    """The app that it reads stays, and tries again by itself."""
+    thread_id = str(uuid4())
+    async with proxied(dev_server) as way, get_client(url=way.url) as platform, get_client(url=dev_server) as direct:
+        retry = RetryPolicy(initial_delay=0.01, max_delay=0.05)
+        chat = Agent(source=Platform(platform, "gated_chat"), intake=Intake(config=gate.config()), retry=retry)
+        async with served(agui_app({"chat": chat})) as server:
+            shown = await live.agent(f"{server.url}/chat", thread_id)
+            await shown.stays()
+            await shown.until(connection="live")
+            await shown.calls("send", "hi")
+            way.close()
+            await shown.until(connection="lost")
+            await direct.runs.wait(thread_id, "gated_chat", input=asked("at nine"), config=gate.config())
+            way.open()
+            await shown.until(connection="live", texts=[*WHOLE, "at nine", FIRST, SECOND], running=False)
 
 
 async def test_runs_of_a_langgraph_server_appear_and_own_ones_are_read_once(

@@ -33,6 +33,7 @@ from tests.support.clients.batch_readers import until
 from tests.support.documents import block, blocks
 from tests.support.servers.databases.redis_server import RedisServer
 from tests.support.servers.gates import asked, gates
+from tests.support.servers.proxy import proxied
 from tests.support.servers.serving import events_of, kinds_of, served
 
 
@@ -214,6 +215,32 @@ async def test_the_tokens_of_a_crons_runs_are_watched(platform: LangGraphClient)
                 await platform.crons.delete(cron["cron_id"])
     assert kinds.count(EventType.TEXT_MESSAGE_START) == 2
     assert kinds.count(EventType.TEXT_MESSAGE_CONTENT) > 10
+
+
+async def test_a_server_that_is_lost_and_is_back_is_reported(dev_server: str, platform: LangGraphClient) -> None:
+    thread_id = (await platform.threads.create())["thread_id"]
+    await platform.runs.wait(thread_id, "gated_chat", input=asked())
+    said, changed, has_ended = list[str](), asyncio.Event(), asyncio.Event()
+
+    def warn(text: str) -> None:
+        said.append(text.partition(":")[0])
+        changed.set()
+
+    def show(event: Any) -> None:
+        if event.type is EventType.RUN_FINISHED:
+            has_ended.set()
+
+    async with proxied(dev_server) as way, get_client(url=way.url) as client, asyncio.timeout(60):
+        watching = asyncio.create_task(block("watched").watched(client, thread_id, show, warn))
+        await has_ended.wait()
+        way.close()
+        await changed.wait()
+        way.open()
+        while said != ["lost", "back"]:
+            changed.clear()
+            await changed.wait()
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
 
 
 async def test_a_stream_is_translated(conversation: Conversation) -> None:

@@ -1,22 +1,24 @@
 // One request that stays open: an event stream that is opened again whenever it is lost. `Connection`.
 //
 // The moves of its state are `MOVES`. In `lost` it tries again by itself: after a delay that doubles, at once when the
-// browser is online again or the page becomes visible. In `refused` (a 4xx that will not change by itself) and `unwatched`
-// (404: the server has no such route) it waits for `retry()`. A stream on which not even a comment comes for `SILENCE` is
-// lost: a laptop that slept, or a network that was changed, leaves connections that end only after many minutes.
+// browser is online again or the page becomes visible. It is `lost` too while the server that it reads has lost the
+// LangGraph server behind it; then that server tries again, and the stream stays open. In `refused` (a 4xx that will not
+// change by itself) and `unwatched` (404: the server has no such route) it waits for `retry()`. A stream on which not even
+// a comment comes for `SILENCE` is lost: a laptop that slept, or a network that was changed, leaves connections that end
+// only after many minutes.
 //
 // Never here: what the events mean.
 
 /** How far an open page is connected to its thread. */
 export type ConnectionState = "connecting" | "live" | "lost" | "refused" | "unwatched" | "closed";
 
-type Happening = "opened" | "failed" | "refused" | "missing" | "retried" | "closed";
+type Happening = "serverLost" | "serverBack" | "opened" | "failed" | "refused" | "missing" | "retried" | "closed";
 
 /** What becomes of each state; what is not in it can't happen, or changes nothing. */
 const MOVES: Readonly<Record<ConnectionState, Partial<Record<Happening, ConnectionState>>>> = {
   connecting: { opened: "live", failed: "lost", refused: "refused", missing: "unwatched", closed: "closed" },
-  live: { failed: "lost", closed: "closed" },
-  lost: { opened: "live", failed: "lost", refused: "refused", missing: "unwatched", closed: "closed" },
+  live: { serverLost: "lost", failed: "lost", closed: "closed" },
+  lost: { serverBack: "live", opened: "live", failed: "lost", refused: "refused", missing: "unwatched", closed: "closed" },
   refused: { retried: "lost", closed: "closed" },
   unwatched: { refused: "refused", retried: "lost", closed: "closed" },
   closed: {},
@@ -24,6 +26,13 @@ const MOVES: Readonly<Record<ConnectionState, Partial<Record<Happening, Connecti
 
 /** Milliseconds without a byte after which a stream is lost. The server sends a comment every 15 seconds. */
 const SILENCE = 45_000;
+
+/**
+ * Comments of a server that gets the thread from a LangGraph server: when that one is lost (and again in place of each
+ * heartbeat), and when it is back. The server tries by itself; this stream stays open.
+ */
+const SERVER_LOST = ": connection lost";
+const SERVER_BACK = ": connection back";
 
 /** Statuses of the 4xx range after which the same request may be answered. */
 const RETRIED = new Set([408, 425, 429]);
@@ -137,6 +146,10 @@ export class Connection {
   }
 
   private take(frame: string): void {
+    if (frame === SERVER_LOST) this.error = new Error("The connection to the server that has the thread is lost.");
+    if (frame === SERVER_BACK) this.error = undefined;
+    if (frame === SERVER_LOST) this.move("serverLost");
+    if (frame === SERVER_BACK) this.move("serverBack");
     const data = frame.split("\n").filter((line) => line.startsWith("data:"));
     if (data.length) this.onEvent(JSON.parse(data.map((line) => line.slice(5)).join("\n")));
   }

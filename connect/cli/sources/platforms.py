@@ -12,7 +12,7 @@ from langgraph_sdk.client import LangGraphClient
 
 from ...errors import ConnectionLost, PlatformError, log_context, log_failure
 from ...platform.backend import Platform
-from ...platform.calls import RetryPolicy, retried
+from ...platform.calls import Contact, RetryPolicy
 from ..errors import Failure, Misuse, brief
 
 _PAGE = 100
@@ -78,5 +78,5 @@ async def _assistants(client: LangGraphClient) -> list[Any]:
 
 
 async def _page(client: LangGraphClient, offset: int) -> list[Any]:
-    page: list[Any] = await retried(lambda: client.assistants.search(limit=_PAGE, offset=offset), _ONCE)
+    page: list[Any] = await Contact(_ONCE).retried(lambda: client.assistants.search(limit=_PAGE, offset=offset))
     return page

@@ -54,6 +54,7 @@ _STYLES: Final = {
     "progress": "cyan",
     "plan": "cyan",
     "interrupt": "bold",
+    "connection": "bold",
 }
 """Styles of lines by label. Lines with other labels are printed in the style for minor information."""
 _MINOR: Final = "dim"
@@ -169,6 +170,11 @@ class Screen:
         """On a terminal, prints what the command waits for, since it may wait for a long time."""
         if self._out.is_terminal:
             self._line("waiting", awaited)
+
+    def report_connection(self, reason: str | None) -> None:
+        """Prints that the connection to the server is lost, or, without a reason, that it is back."""
+        lost = f"lost, and tried again ({reason})"
+        self._line("connection", f"{'back' if reason is None else lost}  {self._time()}")
 
     def rest(self) -> None:
         """Ends open lines, because no more of their text will arrive."""

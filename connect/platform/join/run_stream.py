@@ -14,6 +14,7 @@ import asyncio
 import math
 import time
 from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack
 from typing import NamedTuple
 
 from ...errors import ConnectionLost
@@ -54,16 +55,17 @@ async def run_events(
     `PlatformError` if the server refuses a request, and `ConnectionLost` if it can't be reached again.
     """
     replay, clock = ReplayFilter(), asyncio.get_running_loop().time
-    retries = Retries(thread.policy)
+    retries, policy = Retries(thread.contact), thread.contact.policy
     path = f"/threads/{thread.id}/runs/{run_id}/stream"
     is_first = True
     while True:
         lost, since = ConnectionLost("the stream was closed while its run was active"), math.inf
         try:
             resume = replay.resume_id() if replays else None
-            async with event_stream(
-                thread.client, path, last_event_id=resume, read_timeout=thread.policy.read_timeout
-            ) as received:
+            stream = event_stream(thread.client, path, last_event_id=resume, read_timeout=policy.read_timeout)
+            async with AsyncExitStack() as connection:
+                async with thread.contact.attempt():
+                    received = await connection.enter_async_context(stream)
                 since = clock()
                 replay.note_joined()
                 if is_first or not replays:
@@ -82,7 +84,7 @@ async def run_events(
                     waits_since = clock()  # from here on it waits for the server, and no longer for the reader
         except ConnectionLost as error:
             lost = error
-        if _has_lasted(clock() - since, lost, thread.policy):
+        if _has_lasted(clock() - since, lost, policy):
             retries.progressed()
         runs = await thread.runs()
         run = None if runs is None else runs.with_id(run_id)
@@ -98,15 +100,16 @@ async def thread_events(thread: PlatformThread) -> AsyncGenerator[Received | Con
     """Yields the events of all runs of a thread, and of writes to its state, as they arrive. A `Connected` precedes the
     events of each connection. Never ends. Raises `PlatformError` (404 if the server has no such stream), and
     `ConnectionLost` if it can't be reached again."""
-    retries, clock = Retries(thread.policy), asyncio.get_running_loop().time
+    retries, policy, clock = Retries(thread.contact), thread.contact.policy, asyncio.get_running_loop().time
     path, params = f"/threads/{thread.id}/stream", {"stream_modes": "run_modes,state_update"}
     is_first = True
     while True:
         lost, since = ConnectionLost("the thread's stream was closed"), math.inf
         try:
-            async with event_stream(
-                thread.client, path, params=params, read_timeout=thread.policy.read_timeout
-            ) as received:
+            stream = event_stream(thread.client, path, params=params, read_timeout=policy.read_timeout)
+            async with AsyncExitStack() as connection:
+                async with thread.contact.attempt():
+                    received = await connection.enter_async_context(stream)
                 since = clock()
                 yield Connected(gap=not is_first)
                 is_first = False
@@ -115,7 +118,7 @@ async def thread_events(thread: PlatformThread) -> AsyncGenerator[Received | Con
                     yield event
         except ConnectionLost as error:
             lost = error
-        if _has_lasted(clock() - since, lost, thread.policy):
+        if _has_lasted(clock() - since, lost, policy):
             retries.progressed()
         await retries.pause(lost)
 

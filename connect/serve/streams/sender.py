@@ -1,6 +1,9 @@
 """Sends the messages of a response to one reader over HTTP: `Sender`. `transmission` decides which bytes are sent.
 
 - If nothing was sent for `heartbeat` seconds, a comment is sent, so that proxies do not close the connection.
+- In an event stream, the comment `connection lost` is sent when the server from which the events come is lost, and in
+  place of each heartbeat until it is back. Then the comment is `connection back`. Only comments can be sent at any
+  time: clients of AG-UI accept no event between two runs.
 - If a reader does not take a message within `timeout` seconds, that is a `failure`, and nothing more is sent.
 
 Both use one timer for the whole stream. A timer or a task for each message would cost more than the message itself.
@@ -12,10 +15,16 @@ import asyncio
 import math
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
+from typing import Final
 
 from starlette.types import Message, Receive, Send
 
+from ...events.streams import Wire
 from .connection import PIECE, Connection
+
+_LOST: Final = b": connection lost\n\n"
+_BACK: Final = b": connection back\n\n"
 
 
 class NotReadError(Exception):
@@ -26,15 +35,34 @@ class NotReadError(Exception):
         self.seconds = seconds
 
 
+class ServerConnection:
+    """The connection to the LangGraph server from which the events of a stream come. `is_lost`: whether it is lost, and
+    tried again."""
+
+    def __init__(self) -> None:
+        self.is_lost = False
+        self._tell: Callable[[], None] | None = None
+
+    def report(self, reason: str | None) -> None:
+        """Takes the reports of a platform; see `Report`."""
+        self.is_lost = reason is not None
+        if self._tell is not None:
+            self._tell()
+
+    def listen(self, tell: Callable[[], None]) -> None:
+        """Calls `tell` after each change."""
+        self._tell = tell
+
+
 class Sender:
     """Sends a response to one reader, in a running event loop: the `Sink` of an HTTP request. `start`: the message that
-    begins the response. `heartbeat`: seconds, or None for no comments. `comment`: the bytes of a comment."""
+    begins the response. `heartbeat`: seconds, or None for no comments. `wire`: has the bytes of a heartbeat."""
 
     _timer: asyncio.TimerHandle
     _at_failure: Callable[[], None]
 
     def __init__(
-        self, receive: Receive, send: Send, start: Message, heartbeat: float | None, timeout: float, comment: bytes
+        self, receive: Receive, send: Send, start: Message, heartbeat: float | None, timeout: float, wire: Wire
     ) -> None:
         self._receive = receive
         self._send = send
@@ -42,7 +70,9 @@ class Sender:
         self._connection = Connection(receive)
         self._heartbeat = math.inf if heartbeat is None else heartbeat
         self._timeout = timeout
-        self._bytes = comment
+        self._wire = wire
+        self._bytes = wire.heartbeat
+        """The next comment."""
         self._loop = asyncio.get_running_loop()
         self._since = self._loop.time()
         """When the last message was passed to the server, or was taken by it."""
@@ -99,13 +129,24 @@ class Sender:
                 await asyncio.wait((self._comment,))
                 self._comment = None  # not reset by a task that was cancelled before it began
 
+    def show_server(self, server: ServerConnection) -> None:
+        """Sends comments about the connection to the server from which the events come; see the rules of this
+        module."""
+        if self._wire.media_type.startswith("text/event-stream"):
+            server.listen(partial(self._tell, server))
+
+    def _tell(self, server: ServerConnection) -> None:
+        self._bytes = _LOST if server.is_lost else _BACK
+        if not self.is_sending and self._comment is None:
+            self._comment = self._loop.create_task(self._send_comment())
+
     def _watch(self) -> None:
         time = self._loop.time()
         due = self._since + (self._timeout if self.is_sending else self._heartbeat)
         if due <= time and self.is_sending:
             self._fail(NotReadError(self._timeout))
             return
-        if due <= time:
+        if due <= time and self._comment is None:
             self._comment = self._loop.create_task(self._send_comment())
             due = math.inf
         # at least once within both times, because a message may be sent at any moment
@@ -113,7 +154,10 @@ class Sender:
 
     async def _send_comment(self) -> None:
         try:
-            await self._put({"type": "http.response.body", "body": self._bytes, "more_body": True})
+            comment = self._bytes
+            if comment is _BACK:
+                self._bytes = self._wire.heartbeat
+            await self._put({"type": "http.response.body", "body": comment, "more_body": True})
         except Exception as error:
             self._fail(error)
         finally:

@@ -39,5 +39,5 @@ class EventStream(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Sends all events, until the stream or the server ends or the reader leaves."""
         start = {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
-        sender = Sender(receive, send, start, self._heartbeat, self._send_timeout, self._wire.heartbeat)
+        sender = Sender(receive, send, start, self._heartbeat, self._send_timeout, self._wire)
         await transmit(self._stream, self._wire, sender, self._closing, has_body=scope["method"] != "HEAD")

@@ -28,7 +28,7 @@ from ....translator import OpenItems
 from ...errors import ServerEndsError, failed, log_context, unexpected
 from ...events.encoded import Batch, Batches, to_batch
 from ...events.streams import Wire
-from .sender import NotReadError
+from .sender import NotReadError, ServerConnection
 from .shutdown import Closing, OpenRequest, StreamInterrupted
 
 _log = logging.getLogger(__name__)
@@ -46,7 +46,8 @@ class Stream:
     `version`: the protocol version of the client. `taken`: the reserved capacity, which is released when the stream is
     over. `farewell`: the message of the `RUN_ERROR` when the server ends. `stays`: whether the stream contains one run
     after another, so that it can end between two of them. `has_offsets`: whether a client can continue after an event
-    that has an offset. `agent`, `thread_id`: for the log.
+    that has an offset. `agent`, `thread_id`: for the log. `server`: the connection to the server that the events come
+    from; None for a graph of this process.
     """
 
     batches: Batches
@@ -57,6 +58,7 @@ class Stream:
     thread_id: str
     stays: bool = False
     has_offsets: bool = True
+    server: ServerConnection | None = None
 
 
 class Sink(Protocol):
@@ -86,6 +88,9 @@ class Sink(Protocol):
 
     def watched(self, at_failure: Callable[[], None]) -> AbstractAsyncContextManager[None]:
         """Watches the reader within the block. `at_failure` is called when `failure` is set, and ends the block."""
+
+    def show_server(self, server: ServerConnection) -> None:
+        """Tells the reader whether the server from which the stream comes is lost, if the reader can be told."""
 
 
 async def transmit(stream: Stream, wire: Wire, sink: Sink, closing: Closing, *, has_body: bool = True) -> None:
@@ -160,6 +165,8 @@ class _Transmission:
             async with opening as opened, _leaving(sink, opened), sink.watched(partial(opened.end, by_server=False)):
                 await sink.begin()
                 if has_body:
+                    if self._stream.server is not None:
+                        sink.show_server(self._stream.server)
                     await self._send_all()
                 await sink.end()
         except StreamInterrupted as ended:

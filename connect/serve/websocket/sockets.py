@@ -45,6 +45,7 @@ from ..requests.users import Caller
 from ..service import Service
 from ..streams.app_handlers import HANDSHAKE, answered_here
 from ..streams.connection import Connection, Stalls
+from ..streams.sender import ServerConnection
 from ..streams.shutdown import StreamInterrupted, refusal_to
 from ..streams.transmission import Stream, transmit
 from .commands import Command, command_of, operation_of
@@ -267,3 +268,6 @@ class _Reader:
     async def watched(self, at_failure: Callable[[], None]) -> AsyncIterator[None]:
         """See `Sink`. The socket itself watches the connection."""
         yield
+
+    def show_server(self, server: ServerConnection) -> None:
+        """See `Sink`. A socket has no comments."""

@@ -257,17 +257,31 @@ async def test_ctrl_c_ends_it_without_a_word(dev_server: str, thread: str, gate:
         assert await watch.process.stderr.read() == b""
 
 
-async def test_a_server_that_is_lost_is_one_line(mortal_server: MortalServer) -> None:
+@pytest.mark.parametrize("form", [(), ("--json",)], ids=["lines", "json"])
+async def test_a_server_that_is_lost_is_tried_again_until_it_is_back(
+    mortal_server: MortalServer, form: tuple[str, ...]
+) -> None:
+    """Each message is printed once."""
     async with get_client(url=mortal_server.url) as client:
         thread_id = (await client.threads.create())["thread_id"]
         await client.runs.wait(thread_id, "gated_chat", input=asked("hi"))
-    async with watching(mortal_server.url, thread_id) as watch:
+    async with watching(mortal_server.url, thread_id, *form) as watch:
         await watch.ends_a_run()
         await mortal_server.kill()
-        assert await watch.is_over() == 1
+        if not form:
+            await watch.says("connection  lost, and tried again (")
+        await mortal_server.start()
+        if not form:
+            await watch.says("connection  back")
+        async with get_client(url=mortal_server.url) as client:
+            await client.runs.wait(thread_id, "gated_writer", input=asked("again"))
+        await watch.says("count")
+        watch.process.send_signal(signal.SIGINT)
+        assert await watch.is_over() == 130
         assert watch.process.stderr is not None
-        [line] = (await watch.process.stderr.read()).decode().splitlines()
-        assert line.startswith(f"langgraph-agui: {mortal_server.url} can't be watched any longer")
+        lines = (await watch.process.stderr.read()).decode().splitlines()
+        assert [line.split()[0] for line in lines] == ["connection"] * 2 * len(form)
+        assert watch.said.count(FIRST) == 1
 
 
 async def test_a_thread_in_a_file_is_watched(tmp_path: Path) -> None:

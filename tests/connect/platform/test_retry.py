@@ -5,7 +5,7 @@ from contextlib import suppress
 
 import pytest
 from langgraph_agui.connect.errors import ConnectionLost
-from langgraph_agui.connect.platform.calls import Retries, RetryPolicy
+from langgraph_agui.connect.platform.calls import Contact, Retries, RetryPolicy
 
 MANY = 200
 
@@ -20,10 +20,17 @@ class Sleeps:
         self.all.append(seconds)
 
 
+def reached(policy: RetryPolicy) -> Contact:
+    """The contact with a server that has answered."""
+    contact = Contact(policy)
+    contact.answered()
+    return contact
+
+
 async def pauses(policy: RetryPolicy) -> list[float]:
     """The pauses until nothing is tried any more."""
     sleeps = Sleeps()
-    retry = Retries(policy, sleeps)
+    retry = Retries(reached(policy), sleeps)
     with suppress(ConnectionLost):
         while True:
             await retry.pause(ConnectionLost("gone"))
@@ -44,7 +51,7 @@ async def test_no_two_wait_alike() -> None:
 
 
 async def test_after_the_last_try_the_last_cut_is_raised() -> None:
-    retry = Retries(RetryPolicy(max_attempts=3), Sleeps())
+    retry = Retries(reached(RetryPolicy(max_attempts=3)), Sleeps())
     await retry.pause(ConnectionLost("first"))
     await retry.pause(ConnectionLost("second"))
     with pytest.raises(ConnectionLost, match="third"):
@@ -57,7 +64,7 @@ async def test_one_try_waits_for_nothing() -> None:
 
 async def test_progress_begins_anew() -> None:
     sleeps = Sleeps()
-    retry = Retries(RetryPolicy(initial_delay=1.0, max_attempts=2), sleeps)
+    retry = Retries(reached(RetryPolicy(initial_delay=1.0, max_attempts=2)), sleeps)
     for _ in range(MANY):
         await retry.pause(ConnectionLost("gone"))
         retry.progressed()
@@ -65,9 +72,8 @@ async def test_progress_begins_anew() -> None:
 
 
 async def test_waiting_can_be_cancelled() -> None:
-    waiting = asyncio.create_task(
-        Retries(RetryPolicy(initial_delay=3600, max_delay=3600)).pause(ConnectionLost("gone"))
-    )
+    policy = RetryPolicy(initial_delay=3600, max_delay=3600)
+    waiting = asyncio.create_task(Retries(reached(policy)).pause(ConnectionLost("gone")))
     await asyncio.sleep(0)
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -76,6 +82,27 @@ async def test_waiting_can_be_cancelled() -> None:
 
 async def test_unless_told_otherwise_it_waits_half_a_minute_at_most() -> None:
     assert 15 < sum(await pauses(RetryPolicy())) < 35
+
+
+async def test_a_server_that_has_not_answered_yet_is_not_waited_for_longer_than_its_first_answer_may_take() -> None:
+    retry = Retries(Contact(RetryPolicy(initial_delay=60.0, max_delay=60.0, max_attempts=1_000)))
+    with pytest.raises(ConnectionLost, match="gone"):
+        await retry.pause(ConnectionLost("gone"))
+
+
+async def test_that_a_server_is_lost_and_back_is_reported_once() -> None:
+    reports: list[str | None] = []
+    contact = Contact(RetryPolicy(initial_delay=0), reports.append)
+    retries = [Retries(contact), Retries(contact)]
+    for retry in retries:
+        await retry.pause(ConnectionLost("away from the beginning"))
+    contact.answered()
+    for _ in range(2):
+        for retry in retries:
+            await retry.pause(ConnectionLost("gone"))
+        contact.answered()
+        contact.answered()
+    assert reports == ["gone", None] * 2
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ import { Refused, requested } from "./api.ts";
 export type Connection =
   | { readonly status: "connecting" }
   | { readonly status: "live"; readonly caughtUp?: number }
-  | { readonly status: "lost"; readonly retryAt: number; readonly reason: string }
+  /** `retryAt`: when the page connects again; null while the server that it reads has lost the LangGraph server behind it. */
+  | { readonly status: "lost"; readonly retryAt: number | null; readonly reason: string }
   | { readonly status: "refused"; readonly error: Refused };
 
 export interface StreamHandlers {
@@ -98,7 +99,9 @@ export class ThreadStream {
     if (!isCatchingUp) this.handlers.connection({ status: "live" });
     this.#lostAt = null;
     this.#wait = FIRST_WAIT;
-    const frames = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).pipeThrough(new EventSourceParserStream());
+    const onComment = (comment: string) => this.#commented(comment.trim());
+    const text = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>);
+    const frames = text.pipeThrough(new EventSourceParserStream({ onComment }));
     try {
       for (const reader = frames.getReader(); ; ) {
         const { value, done } = await reader.read();
@@ -115,6 +118,12 @@ export class ThreadStream {
     } finally {
       clearTimeout(settled);
     }
+  }
+
+  #commented(comment: string): void {
+    const reason = "The connection to the LangGraph server is lost.";
+    if (comment === "connection lost") this.handlers.connection({ status: "lost", retryAt: null, reason });
+    if (comment === "connection back") this.handlers.connection({ status: "live" });
   }
 
   #lost(reason: string, wait: number): void {

@@ -16,10 +16,10 @@ export function ConnectionPill() {
         <i class="dot" />
         {now.status === "live" && (now.caughtUp === undefined ? "Live" : `Live again, ${now.caughtUp === 1 ? "1 event" : `${now.caughtUp} events`} caught up`)}
         {now.status === "connecting" && "Connecting"}
-        {now.status === "lost" && <span title={now.reason}>Connection lost</span>}
+        {now.status === "lost" && <span title={now.reason}>{now.retryAt === null ? "Connection to the server lost, trying again" : "Connection lost"}</span>}
         {now.status === "refused" && "Refused"}
       </span>
-      {now.status === "lost" && (
+      {now.status === "lost" && now.retryAt !== null && (
         <button type="button" class="small" onClick={() => current.stream?.retry()}>
           {seconds > 0 ? `Reconnect (${seconds} s)` : "Reconnect"}
         </button>

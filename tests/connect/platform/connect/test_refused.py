@@ -2,10 +2,12 @@
 closed, and nothing raises, hangs or gives anything away."""
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator
 
 import pytest
-from langgraph_agui.connect import RetryPolicy, connect, connect_sse, watch
+from langgraph_agui.connect import Platform, RetryPolicy, connect, connect_sse, watch
+from langgraph_agui.translator import Options
 
 from tests.support.clients.agui_client import VERSIONS, AguiClient
 from tests.support.clients.platform.recorded_run import Recorded
@@ -134,21 +136,48 @@ async def test_an_unknown_thread_is_empty(recorded_chat: Recorded, at: Desk) -> 
 
 
 @pytest.mark.parametrize("how", GONE)
-async def test_a_watch_of_an_idle_thread_ends_when_the_platform_is_gone(
-    recorded_chat: Recorded, agui_client: AguiClient, at: Desk, how: str
-) -> None:
+async def test_a_watch_never_gives_up_a_platform_that_has_answered(recorded_chat: Recorded, at: Desk, how: str) -> None:
+    """However few attempts the policy allows; and it says that the platform is away, and that it is back."""
     platform = ScriptedPlatform(recorded_chat, present=26)
     platform.is_over = True
-    held = asyncio.Event()
-    platform.instead = {"follow": [sse([event("heartbeat", None), held], End.TORN), GONE[how]]}
+    away, back = asyncio.Event(), asyncio.Event()
+    lost = [sse([event("heartbeat", None), away], End.TORN), *[GONE[how]] * 20]
+    platform.instead = {"follow": [*lost, sse([event("heartbeat", None), back])]}
+    at.open(platform)
+    guest, reports, changed = ReaderClient("1.0.0", None), list[str | None](), asyncio.Event()
+
+    def report(reason: str | None) -> None:
+        reports.append(reason)
+        changed.set()
+
+    source = Platform(at.client).retrying(SOON).reporting(report)
+    listens = asyncio.create_task(guest.hear(watch(source, platform.thread_id)))
+    await guest.told("RUN_FINISHED")
+    away.set()
+    while len(reports) < 2:
+        changed.clear()
+        await changed.wait()
+    listens.cancel()
+    await asyncio.gather(listens, return_exceptions=True)
+    assert guest.kinds[-1] == "RUN_FINISHED"
+    assert reports[0] is not None
+    assert reports[1:] == [None]
+
+
+@pytest.mark.parametrize("how", GONE)
+@pytest.mark.parametrize("question", ["runs", "follow"])
+async def test_a_platform_that_is_away_at_the_beginning_is_given_up_soon(
+    recorded_chat: Recorded, agui_client: AguiClient, at: Desk, question: str, how: str
+) -> None:
+    """However many attempts the policy allows."""
+    platform = ScriptedPlatform(recorded_chat)
+    platform.instead = {question: [GONE[how]]}
     at.open(platform)
     guest = ReaderClient("1.0.0", None)
-    async with asyncio.TaskGroup() as group:
-        group.create_task(guest.hear(watch(at.client, platform.thread_id, retry=SOON)))
-        await guest.told("RUN_FINISHED")
-        held.set()
-    assert guest.kinds[-1] == "RUN_ERROR"
-    assert guest.end == "lost"
+    retry = RetryPolicy(initial_delay=0.01, max_delay=0.01, max_attempts=sys.maxsize, first_answer=0.2)
+    verb = connect if question == "runs" else watch
+    await guest.hear(verb(at.client, platform.thread_id, retry=retry, options=Options(protocol_version="1.0")))
+    assert_refused(agui_client, guest, "lost")
 
 
 async def test_sse_says_it_as_well(recorded_chat: Recorded, agui_client: AguiClient, at: Desk) -> None:

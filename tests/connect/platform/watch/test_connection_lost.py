@@ -113,7 +113,7 @@ async def test_runs_that_come_and_go_while_the_server_is_away_are_told_after_it(
 
 
 @pytest.mark.parametrize("when", ["in a run", "between runs"])
-async def test_a_server_that_is_gone_for_good_is_an_error_and_the_end(
+async def test_a_server_is_waited_for_however_few_attempts_the_policy_allows(
     client: LangGraphClient, cuttable: LangGraphClient, way: Way, gate: Gates, agui_client: AguiClient, when: str
 ) -> None:
     gate.hold("first 3")
@@ -126,11 +126,14 @@ async def test_a_server_that_is_gone_for_good_is_an_error_and_the_end(
             gate.open("*")
             await watchers.told(run.run_id)
         way.close()
-        await watchers.over()
-        for watcher in watchers.each:
-            assert watcher.events[-1]["code"] == "lost"
-            answer = agui_client.play(watcher.events, version=watcher.version, mode="connect")
-            assert answer.accepted
+        for _ in range(5 * SOON.max_attempts):
+            way.refused.clear()
+            await way.refused.wait()
+        way.open()
+        gate.open("*")
+        assert ending(await watchers.told(run.run_id)) == "success"
+        assert len(watchers.first.runs) == 1
+        watchers.assert_holds(agui_client, await values_of(run))
 
 
 async def test_a_run_that_a_restarted_server_executes_again_is_one_run(

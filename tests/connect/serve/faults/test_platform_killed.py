@@ -14,6 +14,7 @@ from tests.support.clients.agui_client import AguiClient
 from tests.support.clients.reader_clients import ReaderClient, played
 from tests.support.servers.gates import Gates
 from tests.support.servers.platforms.dev_server import MortalServer
+from tests.support.servers.proxy import proxied
 from tests.support.servers.serving import Served, posted, served, told
 
 PATIENT = RetryPolicy(initial_delay=0.1, max_delay=0.3, max_attempts=200)
@@ -96,7 +97,7 @@ async def test_a_platform_that_comes_back_is_waited_for(
         assert played(agui_client, guest).accepted
 
 
-async def test_a_platform_that_stays_away_is_told_as_lost(
+async def test_a_platform_that_stays_away_is_lost_for_the_readers_of_a_run_and_not_for_those_who_watch(
     mortal_server: MortalServer, gate: Gates, agui_client: AguiClient
 ) -> None:
     gate.hold("second 3")
@@ -104,8 +105,36 @@ async def test_a_platform_that_stays_away_is_told_as_lost(
         await gate.reached("second 3")
         await readers.come()
         await mortal_server.kill()
-        for guest in readers.all:
+        for guest in (readers.asked, readers.connected):
             await guest.told("RUN_ERROR")
-    for guest in readers.all:
+        await mortal_server.start()
+        await gate.reached("second 3", times=2)
+        gate.open("*")
+        await readers.watching.told("RUN_FINISHED")
+    for guest in (readers.asked, readers.connected):
         assert (guest.end, guest.texts) == ("lost", [FIRST, HALF])
         assert played(agui_client, guest).warnings == []
+    assert readers.watching.ends == ["success"]
+
+
+async def test_comments_say_that_the_platform_is_lost_and_that_it_is_back(dev_server: str) -> None:
+    """Between two runs: clients of AG-UI accept no event there."""
+    async with proxied(dev_server) as way, get_client(url=way.url) as platform:
+        agent = Agent(Platform(platform, "gated_chat"), retry=RetryPolicy(initial_delay=0.01, max_delay=0.05))
+        async with served(agui_app({"chat": agent})) as server, server.client() as client:
+            await client.post("/chat", json=posted(thread := str(uuid.uuid4()), "hi", run_id=str(uuid.uuid4())))
+            async with client.stream("GET", f"/watch/{thread}") as response:
+                lines = response.aiter_lines()
+                await _until(lines, "RUN_FINISHED")
+                way.close()
+                await _until(lines, ": connection lost")
+                way.open()
+                await _until(lines, ": connection back")
+
+
+async def _until(lines: AsyncIterator[str], text: str) -> None:
+    """Reads the lines up to one with this text."""
+    async for line in lines:
+        if text in line:
+            return
+    raise AssertionError(f"the stream ended without {text!r}")
