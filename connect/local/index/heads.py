@@ -1,5 +1,5 @@
 """The newest checkpoints of threads, for an index in memory. `MemoryHeads` is for LangGraph's in-memory checkpointer,
-`SqlHeads` for a database in which the user may not create tables, and `ListedHeads` for any other checkpointer."""
+`SqlTable` for a database in which the user may not create tables, and `ListedHeads` for any other checkpointer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 
 from .row import Head
-from .sql_table import SqlTable
 
 _PAGE: Final = 64
 _SCANNED: Final = 1_024
@@ -45,28 +44,6 @@ class MemoryHeads:
             return None
         newest = max(ids)
         return Head(newest, len(self._saver.writes.get((thread_id, "", newest), ())), min(ids))
-
-
-class SqlHeads:
-    """See `Heads`. Reads a database in which the user may not create tables."""
-
-    def __init__(self, table: SqlTable) -> None:
-        self._table = table
-
-    async def token(self) -> Any:
-        """See `Heads`."""
-        return await self._table.token()
-
-    async def all(self, before: str | None, count: int) -> tuple[Mapping[str, Head], None]:
-        """See `Heads`."""
-        return await self._table.heads(), None
-
-    async def one(self, thread_id: str) -> Head | None:
-        """See `Heads`."""
-        return await self._table.head(thread_id)
-
-    def forget(self, thread_id: str) -> None:
-        """Does nothing: there is nothing to forget."""
 
 
 class ListedHeads:

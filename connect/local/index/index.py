@@ -27,7 +27,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 
 from ...recent import Recent
-from .heads import ListedHeads, MemoryHeads, SqlHeads
+from .heads import ListedHeads, MemoryHeads
 from .memory_table import MemoryTable
 from .reading import IndexedAgent, read_row, updated_metadata
 from .row import IndexRow, Reader
@@ -220,14 +220,14 @@ async def _table_of(agent: IndexedAgent) -> ThreadTable:
     try:
         await table.create()
     except table.errors as error:
-        await table.heads()  # raises if the database can't be read at all
+        await table.all(None, 0)  # raises if the database can't be read at all
         _log.warning(
             "The table for lists of threads can't be created in the checkpointer's database, so each process keeps the "
             "lists for itself: %s (%s).",
             error,
             agent.label(None),
         )
-        return MemoryTable(SqlHeads(table))
+        return MemoryTable(table)
     return table
 
 

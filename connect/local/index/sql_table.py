@@ -12,7 +12,7 @@ import json
 import logging
 from abc import ABC, abstractmethod
 from base64 import b64decode, b64encode
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from langgraph.checkpoint.serde.base import CipherProtocol
@@ -40,7 +40,8 @@ _THREADS: Final = (
 
 
 class SqlTable(ABC):
-    """See `ThreadTable`. The placeholders in statements are question marks."""
+    """See `ThreadTable`; and `Heads`, for an index in memory where the user may not create tables. The placeholders in
+    statements are question marks."""
 
     is_shared = True
     json_type: ClassVar[str]
@@ -196,18 +197,21 @@ class SqlTable(ABC):
         """See `ThreadTable`."""
         await self.write(f"DELETE FROM {_TABLE} WHERE thread_id = ?", (thread_id,))
 
-    async def heads(self) -> dict[str, Head]:
-        """Returns the newest checkpoints of all threads, by thread id, for an index in memory (`SqlHeads`)."""
+    async def all(self, before: str | None, count: int) -> tuple[Mapping[str, Head], None]:
+        """See `Heads`."""
         rows = await self.select(f"{_THREADS} SELECT ids.id, {self._head('ids.id')} FROM ids WHERE ids.id IS NOT NULL")
         heads = ((thread_id, _head(rest)) for thread_id, *rest in rows)
-        return {thread_id: head for thread_id, head in heads if head is not None}
+        return {thread_id: head for thread_id, head in heads if head is not None}, None
 
-    async def head(self, thread_id: str) -> Head | None:
-        """Returns the newest checkpoint of a thread; None if it has none."""
+    async def one(self, thread_id: str) -> Head | None:
+        """See `Heads`."""
         (columns,) = await self.select(
             f"SELECT {self._head('t.id')} FROM (SELECT CAST(? AS TEXT) AS id) t", (thread_id,)
         )
         return _head(columns)
+
+    def forget(self, thread_id: str) -> None:  # noqa: B027 - no subclass has to do anything
+        """Does nothing: there is nothing to forget."""
 
     def _allowed(self, reader: Reader, *, or_in_time: bool = False) -> tuple[str, list[Any]]:
         """Returns the condition for rows that the reader may have, as far as a database can compare their values, and

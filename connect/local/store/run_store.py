@@ -54,6 +54,8 @@ from .turns import Ticket, TurnNews, turn_if_idle, turn_on
 _MOST_DOUBT: Final = 2
 """The longest time, in leases, for which a lease is waited for while it is in doubt. After an outage it is in doubt for
 half a lease."""
+_LEAST_LEASE: Final = 0.5
+"""The shortest lease, in seconds."""
 _LOOKS: Final = 20
 """How often in a lease a thread that is in doubt is looked up."""
 _TO_PUBLISH: Final = 5.0
@@ -110,8 +112,21 @@ class RunStore(ABC):
     is_shared: bool = True
     """Whether other processes read and stop the runs of this one."""
 
-    def __init__(self, namespace: str = "", *, window: float = 0.0, timeout: float = 0.0, blocked: float = 0.0) -> None:
+    def __init__(
+        self,
+        namespace: str = "",
+        *,
+        lease: float = 10.0,
+        window: float = 0.0,
+        timeout: float = 0.0,
+        blocked: float = 0.0,
+    ) -> None:
+        if lease < _LEAST_LEASE:
+            raise ValueError(f"lease: expected at least {_LEAST_LEASE} seconds, got {lease!r}")
+        if blocked < 0:
+            raise ValueError(f"blocked: expected a number of seconds, got {blocked!r}")
         self._namespace = namespace
+        self._lease_seconds = lease
         self._window = window
         self._timeout = timeout
         self._blocked = blocked

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from redis.asyncio import Redis
 
 from ..background import Background
@@ -12,8 +10,6 @@ from ..run_database import RunDatabase, Wake
 from ..run_store import RunStore
 from .commands import Commands
 from .database import RedisRunDatabase
-
-_LEAST_LEASE: Final = 0.5
 
 
 class RedisRunStore(RunStore):
@@ -45,13 +41,8 @@ class RedisRunStore(RunStore):
     ) -> None:
         if not namespace:
             raise ValueError("namespace: expected a name, got an empty one")
-        if lease < _LEAST_LEASE:
-            raise ValueError(f"lease: expected at least {_LEAST_LEASE} seconds, got {lease!r}")
-        if blocked < 0:
-            raise ValueError(f"blocked: expected a number of seconds, got {blocked!r}")
         self._redis = redis
-        self._lease_seconds = lease
-        super().__init__(quoted(namespace), window=window, timeout=timeout, blocked=blocked)
+        super().__init__(quoted(namespace), lease=lease, window=window, timeout=timeout, blocked=blocked)
 
     def _connect(self, process: str, background: Background, wake: Wake) -> RunDatabase:
         commands = Commands(self._redis, self._timeout)

@@ -9,7 +9,6 @@ from ..run_database import RunDatabase, Wake
 from ..run_store import RunStore
 
 _NAMESPACE = "default"
-_LEAST_LEASE = 0.5
 
 
 class SqliteRunStore(RunStore):
@@ -39,12 +38,7 @@ class SqliteRunStore(RunStore):
         self._path = os.path.abspath(os.fspath(path))
         if os.fspath(path) in ("", ":memory:") or os.path.isdir(self._path):
             raise ValueError(f"path: expected the path of a file, got {os.fspath(path)!r}")
-        if lease < _LEAST_LEASE:
-            raise ValueError(f"lease: expected at least {_LEAST_LEASE} seconds, got {lease!r}")
-        if blocked < 0:
-            raise ValueError(f"blocked: expected a number of seconds, got {blocked!r}")
-        self._lease_seconds = lease
-        super().__init__(_NAMESPACE, window=window, timeout=timeout, blocked=blocked)
+        super().__init__(_NAMESPACE, lease=lease, window=window, timeout=timeout, blocked=blocked)
 
     def _connect(self, process: str, background: Background, wake: Wake) -> RunDatabase:
         from .database import SqliteRunDatabase  # here, so that `--help` does not wait for the import of sqlite3
