@@ -9,7 +9,8 @@
 Each is a child of the span that is active when it begins, such as that of the request. Attributes have the names of
 OpenTelemetry's conventions for generative AI where there is one: `gen_ai.agent.name`, `gen_ai.conversation.id` (the
 thread), `gen_ai.usage.input_tokens` and `output_tokens`, `error.type` (the code); else they begin with
-`langgraph_agui.`: `run_id`, `outcome`, `events`. No content of a run is in a span.
+`langgraph_agui.`: `run_id`, `outcome`, `events`, and `attempt` of a run that was continued. No content of a run is in a
+span.
 """
 
 from __future__ import annotations
@@ -90,6 +91,7 @@ class Span:
         events: int | None = None,
         code: str | None = None,
         tokens: Mapping[str, int] | None = None,
+        attempt: int | None = None,
     ) -> None:
         """Ends the span. Call it once. `outcome`: as in `RunSummary`; None if the reader left. `code`: that of an
         error. `tokens`: how many were used, by `input_tokens` and `output_tokens`. Only the span of the run itself
@@ -98,6 +100,7 @@ class Span:
             return
         self._set(f"{_NAME}.outcome", outcome)
         self._set(f"{_NAME}.events", events)
+        self._set(f"{_NAME}.attempt", attempt)
         for kind, count in (tokens or {}).items():
             self._set(f"gen_ai.usage.{kind}", count)
         if self._is_run and outcome == "failed" and code is not None:

@@ -54,6 +54,13 @@ class Busy(StrEnum):
     cancel = "cancel"
 
 
+class OnLost(StrEnum):
+    """What happens to a run when the process that runs it is lost."""
+
+    error = "error"
+    continue_ = "continue"
+
+
 class History(StrEnum):
     """What happens to messages in the conversation when the graph removes them."""
 
@@ -152,6 +159,13 @@ def serve(
     busy: Annotated[
         Busy, typer.Option(help="What to do when a client starts a run on a thread that is busy.")
     ] = Busy.reject,
+    on_lost: Annotated[
+        OnLost,
+        typer.Option(
+            help="What to do with a run when the server process that runs it is killed or replaced: end it with an "
+            "error, or continue it in another one. Requires --sqlite, or --postgres with --redis."
+        ),
+    ] = OnLost.error,
     state: Annotated[
         list[str] | None,
         typer.Option(metavar="CHANNEL", help="Let clients write this state channel; may be repeated."),
@@ -219,6 +233,7 @@ def serve(
         redis=redis,
         workers=workers,
         busy=busy.value,
+        on_lost=on_lost.value,
         state=state or [],
         show=show or [],
         hide=hide or [],

@@ -14,6 +14,8 @@ OnDisconnect = Literal["continue", "cancel"]
 """What happens to a run when its last reader disconnects."""
 OnCancel = Literal["discard", "save"]
 """What happens to text that a run has emitted but not stored when the run is stopped."""
+OnLost = Literal["error", "continue"]
+"""What happens to a run when the process that runs it is lost."""
 Busy = Literal["reject", "queue", "cancel"]
 """What happens when an input arrives for a thread that has an active run: the input is rejected, the input waits, or
 the active run is cancelled."""
@@ -53,6 +55,7 @@ _CHOICES: Final = (
     ("shortened", Shortened),
     ("on_disconnect", OnDisconnect),
     ("on_cancel", OnCancel),
+    ("on_lost", OnLost),
 )
 
 
@@ -98,6 +101,12 @@ class Intake:
     `on_cancel`: What happens to text that a run has emitted but not stored when the run is stopped. `discard`: the
         client has it until it loads the thread again, or runs it. `save`: it is written to the thread in the name of
         the nodes that were emitting it, so that the next run has it too. Only for graphs of this process.
+    `on_lost`: What happens to a run when the process that runs it is lost: killed, frozen, or cut off. `error`: the run
+        ends with `RUN_ERROR`. `continue`: another process that serves the agent submits its input again, and LangGraph
+        continues at the last checkpoint. Nodes that had not been stored run again. This requires a run store that other
+        processes share or that is in a file, a checkpointer, and that all requests have this intake. Each step is
+        stored before the next one begins (`durability="sync"`). Only for graphs of this process. See the guide to
+        deployment.
     `dispatched_events`: Whether to emit what nodes and tools send with LangChain's `adispatch_custom_event`. It becomes
         a `CUSTOM` event, or messages, tool calls and state if it has one of the names of `ag-ui-langgraph` or
         CopilotKit (`manually_emit_message`, ...). A callback handler is added to the config of each run. Only for
@@ -120,6 +129,7 @@ class Intake:
     answer_cancelled: Callable[[Any], Any] | None = None
     on_disconnect: OnDisconnect = "continue"
     on_cancel: OnCancel = "discard"
+    on_lost: OnLost = "error"
     dispatched_events: bool = False
     mark_structured_output: bool = True
 

@@ -9,19 +9,23 @@ plan is started here.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
-from typing import Any
+from dataclasses import replace
+from typing import Any, Final
 
+from ag_ui.core import RunAgentInput
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.constants import END
-from langgraph.types import Command
 
-from ...translator import ClientView, Finished, message_ids
+from ...translator import ClientView, Finished, Options, message_ids
 from ..access import user_config
 from ..errors import ThreadNotFoundError
 from ..events.encoded import Batches
 from ..idle import with_thread
+from ..inputs import Intake
 from ..inputs.answers.resume import LONGEST
 from ..inputs.configs import merge_configs
 from ..inputs.off_loop import off_loop
@@ -34,16 +38,22 @@ from ..thread_info import Checkpoint
 from .checkpointers import Graph, reading, wait_for_answer
 from .checkpoints.clock import newest_id, wait_for_clock
 from .checkpoints.history import history
+from .checkpoints.progress import Progress, read_progress
 from .checkpoints.thread_state import CheckpointRead
 from .client_state import written_in_place
 from .factory import MadeGraph
 from .run.configs import graph_config
 from .run.run import Run
+from .run.run_input import RunInput
 from .run.runs import RunSetup, agent_of
 from .source import GraphSource
 from .store.active_run import ThreadNow
 from .store.turns import Ticket
 from .thread import LocalThread
+
+_OTHER_INTAKE: Final = "its intake is not the one that an app serves its agent with"
+
+_log = logging.getLogger(__name__)
 
 
 class LocalPort:
@@ -51,7 +61,7 @@ class LocalPort:
 
     - `graph`: the graph that runs, and reads the thread.
     - `now`: what the run store knows of the thread.
-    - `ticket`: the ticket of the input, which has the turn.
+    - `ticket`: the ticket of the input, which has the turn; None if there is no input.
     - `made`: the graph, if it was made for this run alone.
     - `follow`: returns the events of a run that has started, and then those of the rest of its input.
     """
@@ -62,7 +72,7 @@ class LocalPort:
         request: RunRequest,
         graph: Graph,
         now: ThreadNow,
-        ticket: Ticket,
+        ticket: Ticket | None,
         made: MadeGraph | None,
         follow: Callable[[Run, RunRequest], Batches],
     ) -> None:
@@ -70,7 +80,7 @@ class LocalPort:
         self.label = thread.label(request.run_input.run_id)
         self.channels = source.input_channels(request.options)
         self.no_edits, self.unused = source.runs.no_edits, source.unused
-        self._thread, self._source, self._runs = thread, source, source.runs
+        self._thread, self._source, self._runs, self._request = thread, source, source.runs, request
         self._graph, self._ticket, self._made, self._follow = graph, ticket, made, follow
         self._config = graph_config(graph, *configs_of(source, request))
         self._options = request.options
@@ -110,40 +120,96 @@ class LocalPort:
 
     async def start(self, run: NewRun) -> Batches:
         """See `Port`."""
-        request, source, state = run.request, self._source, self._read.state
+        request, state = run.request, self._read.state
         if not self._thread.may_still_be_used():
             raise ThreadNotFoundError  # another agent or user began to use the thread while this input was planned
-        config, run_id, at_run = self._config, request.run_input.run_id, self._read.run_id
+        run_id, at_run = request.run_input.run_id, self._read.run_id
         if run.checkpoint is not None:
             at_run = run.checkpoint.run_id
-            config = merge_configs(config, {"configurable": {"checkpoint_id": run.checkpoint.id, "checkpoint_ns": ""}})
-        values: Mapping[str, Any] = run.input.values
-        if not run.is_turn:
-            key = self._options.messages_key
-            values = await written_in_place(
-                self._graph, config, values, self.label, messages_key=key, continues=run.continues
-            )
-        setup = RunSetup(
-            graph=source.graph,
-            input=_graph_input(run, values),
-            config=config,
+        run_input = RunInput(
             run_id=f"{run_id[:LONGEST]}-2" if run.is_turn and run_id == at_run else run_id,
-            options=run.options,
-            agent=source.agent,
-            context=run.input.context,
-            timeout=source.timeout,
-            intake=request.intake,
-            view=await self._seed(run),
-            parent_run_id=request.run_input.parent_run_id,
+            values=run.input.values,
+            is_turn=run.is_turn,
+            answers=run.answers,
+            checkpoint_id=None if run.checkpoint is None else run.checkpoint.id,
+        )
+        if not run.is_turn:
+            config, key = self._config_of(run_input), self._options.messages_key
+            left = await written_in_place(
+                self._graph, config, run.input.values, self.label, messages_key=key, continues=run.continues
+            )
+            run_input = replace(run_input, values=left)
+        setup = replace(
+            self.setup(run_input, run.input.context, run.options, await self._seed(run)),
             waiting=self._read.outcome.waiting if self._read.outcome is not None and run.continues else (),
-            stamp=source.stamp,
             revision=self._revision,
             ticket=self._ticket,
             newest=await self._newest_id() if state.is_unfinished else state.checkpoint_id or "",
-            made=self._made,
+            run_input=await self._kept(run, run_input),
         )
         started = await self._runs.begin(setup)
         return started.attach(request.reader()) if run.rest is None else self._follow(started, run.rest)
+
+    def setup(self, run_input: RunInput, context: Any, options: Options, view: ClientView) -> RunSetup:
+        """Returns the run with this input and this runtime context, which begins with this view."""
+        source, request = self._source, self._request
+        return RunSetup(
+            graph=source.graph,
+            input=run_input.graph_input,
+            config=self._config_of(run_input),
+            run_id=run_input.run_id,
+            options=options,
+            agent=source.agent,
+            context=context,
+            timeout=source.timeout,
+            intake=request.intake,
+            view=view,
+            parent_run_id=request.run_input.parent_run_id,
+            stamp=source.stamp,
+            made=self._made,
+        )
+
+    async def progress(self, run_input: RunInput) -> Progress:
+        """Returns how far the run with this input has come. Raises `UnreadableError`."""
+        if not isinstance(saver := self._graph.checkpointer, BaseCheckpointSaver):
+            return Progress()
+        reads = read_progress(
+            saver,
+            self._thread.id,
+            run_input.run_id,
+            checkpoint_id=run_input.checkpoint_id,
+            answers=run_input.answers is not None,
+        )
+        with reading(self.label):
+            return await wait_for_answer(reads, self._source.read_timeout)
+
+    async def _kept(self, run: NewRun, run_input: RunInput) -> RunInput | None:
+        """Returns what the store keeps of a run, so that another process can continue it. Returns None if the intake
+        does not want that, and if it is not the one with which the agent is served: another process would not have its
+        config and its context."""
+        request, own = run.request, self._source.intake
+        if request.intake.on_lost != "continue":
+            return None
+        if own is None or (own.config, own.context, own.prepare) != _of_owner(request.intake):
+            _log.warning("The run cannot be continued by another process: %s (%s).", _OTHER_INTAKE, self.label)
+            return None
+        has_own_context = run.input.context is own.context
+        kept = replace(
+            run_input,
+            user=self._source.user,
+            config=request.added.config,
+            context=None if has_own_context else run.input.context,
+            has_own_context=has_own_context,
+            client_input=None if run.rest is None else _as_json(request.run_input),
+            parent_run_id=request.run_input.parent_run_id,
+        )
+        return kept if kept.answers is None else kept.before(await self.progress(kept))
+
+    def _config_of(self, run_input: RunInput) -> RunnableConfig:
+        if run_input.checkpoint_id is None:
+            return self._config
+        start = {"checkpoint_id": run_input.checkpoint_id, "checkpoint_ns": ""}
+        return merge_configs(self._config, {"configurable": start})
 
     async def _newest_id(self) -> str:
         """Returns the id of the newest checkpoint of the thread and its subgraphs."""
@@ -171,10 +237,10 @@ def configs_of(source: GraphSource, request: RunRequest) -> tuple[Mapping[str, A
     return request.intake.config, request.added.config, user_config(source.user), thread
 
 
-def _graph_input(run: NewRun, values: Mapping[str, Any]) -> Any:
-    """Returns the input with which the graph of the run is called."""
-    if run.is_turn:
-        return values
-    if run.answers is not None:
-        return Command(resume=run.answers, update=values or None)
-    return Command(update=values) if values else None
+def _of_owner(intake: Intake) -> tuple[object, ...]:
+    return intake.config, intake.context, intake.prepare
+
+
+def _as_json(run_input: RunAgentInput) -> dict[str, Any]:
+    stored: dict[str, Any] = run_input.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return stored

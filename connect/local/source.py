@@ -20,6 +20,7 @@ from ...translator import Options
 from ..access import Access, Metadata, names_of_agents, user_config
 from ..default_options import options_for
 from ..errors import GraphNotMadeError, log_context
+from ..inputs import Intake
 from ..inputs.channels import InputChannels
 from ..inputs.configs import merge_configs
 from .channels import input_channels_of
@@ -73,6 +74,8 @@ class GraphSource:
         self._runs = runs
         self._locks: list[ProcessLock] = []
         """The lock on the threads of its runs. All copies that are made for requests have the same list."""
+        self.intake: Intake | None = None
+        """The intake of all its requests, if an app serves it with one."""
         self.is_served = False
         """Whether an app serves it: then it does not take the runs of another app."""
         self._options = None if self._graph is None else options_for(self._graph)
@@ -180,6 +183,12 @@ class GraphSource:
     def served(self) -> Served:
         """Returns the graph with its name, for callers that know only one of the two."""
         return Served(self.agent or "", lambda: self.graph if self.is_made else None, self.runs)
+
+    def taking(self, intake: Intake) -> Self:
+        """Returns a copy whose requests all have this intake."""
+        same = copy(self)
+        same.intake = intake
+        return same
 
     def within(self, runs: Runs) -> Self:
         """Returns a copy whose runs are in this scope, unless it has a scope of its own."""

@@ -76,6 +76,12 @@ async def submit_local(
     return await _Input(source, request).batches(queue)
 
 
+def submit_rest(source: GraphSource, request: RunRequest, first: Run) -> None:
+    """Submits the rest of an input in the background, when the run of its answers has ended well. `request`: the whole
+    input, without a client."""
+    _Input(source, request).own_rest(first, request.without_answers(request.view))
+
+
 class _Input:
     """One input, from its arrival until it has its turn."""
 
@@ -167,14 +173,18 @@ class _Input:
 
     def _follow(self, first: Run, rest: RunRequest) -> Batches:
         """Returns the events of a run that has started, and then those of the rest of its input, if the run has ended
-        well. The rest is an input of its own."""
+        well."""
+        return _both(self._source.runs, first, self._request, self.own_rest(first, rest))
+
+    def own_rest(self, first: Run, rest: RunRequest) -> asyncio.Task[Batches | None]:
+        """Returns a task that submits the rest, as an input of its own, if the run has ended well."""
 
         async def submit_rest() -> Batches | None:
             if await first.wait() != "finished":
                 return None
             return await _Input(self._source, replace(rest, view=first.view.copy())).batches()
 
-        return _both(self._source.runs, first, self._request, self._own(submit_rest()))
+        return self._own(submit_rest())
 
     def _is_refused(self, active: ActiveRun) -> bool:
         """Returns whether the input does not wait for this run. It does wait for a run that is stopping, as long as

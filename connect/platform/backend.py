@@ -97,8 +97,12 @@ class Platform(PlatformSource):
 
     def check_intake(self, intake: Intake, options: Options | None) -> None:
         """See `Backend`. The channels are checked when an input comes, with the schemas of the assistant."""
-        if intake.dispatched_events or intake.on_cancel == "save":
-            name = "dispatched_events" if intake.dispatched_events else "on_cancel='save'"
+        of_this_process = {
+            "dispatched_events": intake.dispatched_events,
+            "on_cancel='save'": intake.on_cancel == "save",
+            "on_lost='continue'": intake.on_lost == "continue",
+        }
+        if name := next((name for name, is_chosen in of_this_process.items() if is_chosen), None):
             raise ValueError(f"{name}: only a run of this process supports it, and a run of a platform does not")
 
     async def submit(

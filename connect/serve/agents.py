@@ -14,7 +14,7 @@ from ag_ui.core import AgentCapabilities
 from langgraph.checkpoint.memory import InMemorySaver
 from starlette.requests import Request
 
-from ...translator import Options
+from ...translator import PROTOCOL_VERSION, Options
 from ..access import names_of_agents
 from ..backend import Backend, Source, backend_of
 from ..default_options import options_for
@@ -22,8 +22,10 @@ from ..events.readers import for_version
 from ..inputs import Intake
 from ..local.backend import Local
 from ..local.checkpointers import Graph, has_checkpointer
+from ..local.continuing import continue_run
 from ..local.factory import GraphFunction, UnusableGraphError, is_function
-from ..local.run.runs import Runs
+from ..local.run.runs import Runs, Served
+from ..local.store.records import LostRun
 from ..platform.calls import RetryPolicy
 from ..platform.forwarded_headers import checked_names
 from .compatible import CompatibleWith, compatible_intake, compatible_options
@@ -136,15 +138,36 @@ class Agent:
         if options is None and (graph := self.backend.template) is not None:
             options = options_for(graph, error_detail="code")
         source = self.backend.named(name, self.shares_threads_with)
+        if isinstance(source, Local) and isinstance(self.intake, Intake):
+            source = source.taking(self.intake)
         if runs is not None and isinstance(source, Local):
             source = source.within(runs)
         return replace(self, source=source, options=options)
+
+    def served(self) -> Served | None:
+        """Returns the agent as callers find it that know only its graph or its name, and as its lost runs are
+        continued; None for a platform."""
+        source, intake = self.backend, self.intake
+        if not isinstance(source, Local):
+            return None
+        if not isinstance(intake, Intake) or intake.on_lost != "continue":
+            return source.served()
+
+        async def continue_lost(lost: LostRun) -> None:
+            await source.prepare(lost.thread.thread_id, lost.claim.run_id)
+            options = await self.options_for(source, PROTOCOL_VERSION)
+            await continue_run(source, self._adapted(intake), options, lost)
+
+        return source.served()._replace(continue_run=continue_lost)
 
     async def intake_for(self, request: Request) -> Intake:
         """Returns the intake for this request."""
         intake = self.intake if isinstance(self.intake, Intake) else self.intake(request)
         if inspect.isawaitable(intake):
             intake = await intake
+        return self._adapted(intake)
+
+    def _adapted(self, intake: Intake) -> Intake:
         if self.compatible_with is None:
             return intake
         return compatible_intake(intake, is_local=self.backend.is_local)

@@ -6,6 +6,7 @@ protocol is an entry in `PROTOCOLS`.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 from collections.abc import AsyncIterator, Iterable, Sequence
@@ -61,7 +62,8 @@ class AguiRoutes(list[BaseRoute]):
     async def lifespan(self, app: Any) -> AsyncIterator[None]:
         """The lifespan of these routes. `app` is the app that has them. At a signal, or when the lifespan ends, streams
         end within `grace` seconds. Runs in a store that other processes share then have `drain` seconds to finish.
-        After that, the runs and queued inputs of this process are cancelled, and the store that was given is closed.
+        After that, runs that other processes can continue are handed over (`Intake.on_lost`), the other runs and the
+        queued inputs of this process are cancelled, and the store that was given is closed.
         Enter the lifespan inside the resources that the graphs need (a checkpointer's connections), so that runs stop
         before those are closed. It may be entered again. While it lasts, `start`, `connect`, `watch`, `cancel`,
         `thread` and `threads` use the runs of these routes for their graphs.
@@ -75,7 +77,14 @@ class AguiRoutes(list[BaseRoute]):
         closing.reopen()
         service.has_lifespan = True
         signals = end_at_signals(closing) if self._signals else nullcontext()
-        served = [source.served() for source in service.locals]
+        served = [each for agent in service.agents.values() if (each := agent.served()) is not None]
+        for agent in served:
+            if agent.continue_run is not None and not agent.runs.store.is_shared:
+                _log.info(
+                    "on_lost='continue' has no effect on agent %r: its run store is in memory and ends with the "
+                    "process.",
+                    agent.name,
+                )
         with signals, quiet_accepting(), serving(served):
             try:
                 await service.prepare()
@@ -85,10 +94,14 @@ class AguiRoutes(list[BaseRoute]):
                 await closing.drained(
                     source.runs.ended(source.agent_key) for source in service.locals if source.outlives_server
                 )
+                await closing.stopped(self._hand_over())
                 await closing.stopped(self._stop_runs())
                 # A server may end the process right after the lifespan, so the store is closed here.
                 if self._store is not None and not await closing.stopped(self._store.aclose()):
                     _log.error("The run store did not close in time: other processes may take the last runs for lost.")
+
+    async def _hand_over(self) -> None:
+        await asyncio.gather(*(source.runs.hand_over(source.agent_key) for source in self.service.locals))
 
     async def _stop_runs(self) -> None:
         for source in self.service.locals:

@@ -336,6 +336,7 @@ class Service:
         for source in self.locals:
             if source.outlives_server:
                 source.runs.keep(source.agent_key)  # the server sends the readers away, and they read elsewhere
+                source.runs.store.on_lost(None)  # others continue the lost runs
             else:
                 source.runs.stop_queued(source.agent_key)
 

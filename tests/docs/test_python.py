@@ -17,7 +17,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.connect import start
-from langgraph_agui.connect.testing import ScriptedChatModel
+from langgraph_agui.connect.local.store.sqlite import SqliteRunStore
+from langgraph_agui.connect.testing import ScriptedChatModel, text, tool_call
 from langgraph_agui.translator import PLATFORM_STREAM_MODES, ClientView, encode
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
@@ -28,6 +29,7 @@ from fixtures import FIXTURES
 from fixtures.gated import GATED
 from fixtures.recordings import REPORTED
 from fixtures.run import Conversation
+from fixtures.scripts import end
 from tests.support.clients.agui_client import AguiClient
 from tests.support.clients.batch_readers import until
 from tests.support.documents import block, blocks
@@ -356,3 +358,15 @@ def test_each_block_of_python_is_run_by_a_test() -> None:
     tests = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_*.py"))
     run = set(re.findall(r'block\("(\w+)"\)', tests))
     assert [str(each) for each in blocks("python") if not each.title and not run & {*each.defines}] == []
+
+
+async def test_a_tool_has_the_run_and_the_attempt_of_a_run_that_may_be_continued(tmp_path: Path) -> None:
+    model = ScriptedChatModel(
+        turns=[[*tool_call("charge", {"cents": 5}, "call-1"), *end("tool_calls")], [*text("Paid.")]]
+    )
+    graph = create_agent(model, [block("charge").charge], checkpointer=InMemorySaver())
+    app = block("app_of").app_of(graph, SqliteRunStore(tmp_path / "runs.db"))
+    async with served(app) as server, server.client() as client:
+        answer = await client.post("/chat", json={**WIRE, "messages": [QUESTION]})
+    (result,) = [event for event in events_of(answer.content) if event["type"] == "TOOL_CALL_RESULT"]
+    assert result["content"] == "charged 5, key r/call-1, attempt 1"

@@ -79,6 +79,7 @@ class ServeSettings:
     is_quiet: bool = False
     """Whether this process prints nothing, because another process of the same command does."""
     busy: Literal["reject", "queue", "cancel"] = "reject"
+    on_lost: Literal["error", "continue"] = "error"
     state: Sequence[str] = ()
     show: Sequence[str] = ()
     """Channels that clients see in addition to those of the output schema."""
@@ -269,6 +270,8 @@ def platform_url(settings: ServeSettings) -> str | None:
     for option, value in options:
         if value is not None:
             raise Misuse(f"{option} is only for your own graphs; a server keeps its own threads and runs")
+    if settings.on_lost == "continue":
+        raise Misuse("--on-lost continue is only for your own graphs; a server decides what it does with its runs")
     return urls[0]
 
 
@@ -296,10 +299,12 @@ async def _own_agents(settings: ServeSettings, graphs: Project, lifetime: AsyncE
 
 
 async def _run_store(settings: ServeSettings) -> RunStore | None:
-    """Returns the run store that several processes share, or None if this process is the only one. Raises `Failure` if
-    the store can't be reached, or its package is not installed."""
+    """Returns the run store that several processes share, or a process with the one that replaces it; or None if this
+    process is the only one. Raises `Failure` if the store can't be reached, or its package is not installed."""
     if settings.redis is None:
-        return None if settings.workers == 1 or settings.sqlite is None else await _store_in_file(settings.sqlite)
+        if settings.sqlite is None or (settings.workers == 1 and settings.on_lost == "error"):
+            return None
+        return await _store_in_file(settings.sqlite)
     try:
         from ...local.store.redis import RedisRunStore
     except ModuleNotFoundError as missing:
@@ -344,7 +349,7 @@ async def _agents(settings: ServeSettings, loaded: Sequence[_Loaded]) -> dict[st
         agent.name: _Agent(
             source=agent.source,
             description=agent.description or None,
-            intake=Intake(state=writable[agent.name], busy=settings.busy),
+            intake=Intake(state=writable[agent.name], busy=settings.busy, on_lost=settings.on_lost),
             options=await _options(settings, agent.source),
             settings=settings,
         )

@@ -87,12 +87,14 @@ async def read_progress(
 
 
 def _next(checkpoint: CheckpointTuple) -> frozenset[str]:
-    """Returns the nodes that come next at a checkpoint. The graph that wrote it may have had other nodes than the
-    present one, and LangGraph ignores nodes that it does not know."""
+    """Returns the nodes that come next at a checkpoint, or after the tasks that have finished there. The graph that
+    wrote it may have had other nodes than the present one, and LangGraph ignores nodes that it does not know."""
     names = set[str]()
-    for channel, value in checkpoint.checkpoint["channel_values"].items():
+    written = [(channel, value) for _, channel, value in checkpoint.pending_writes or ()]
+    for channel, value in [*checkpoint.checkpoint["channel_values"].items(), *written]:
         if channel == _SENDS:
-            names |= {send.node for send in value if isinstance(send, Send)}
+            sends = value if isinstance(value, list | tuple) else [value]
+            names |= {send.node for send in sends if isinstance(send, Send)}
         elif channel.startswith(_BRANCH):
             names.add(channel.removeprefix(_BRANCH))
         elif channel.startswith(_JOIN) and isinstance(value, set):

@@ -23,6 +23,10 @@ _IDS: Final[tuple[str, ...]] = ("thread_id", "run_id")
 """The keys of `configurable` that LangGraph puts into the metadata, so that checkpoints have them."""
 
 
+_DURABILITY: Final = "__pregel_durability"
+"""The key of `configurable` in which LangGraph keeps the durability of a run."""
+
+
 def graph_config(graph: Pregel[Any, Any, Any, Any], *configs: Mapping[str, Any]) -> RunnableConfig:
     """Returns the config with which a graph is run on a thread, or its thread is written. The configs are merged, and
     the metadata is a new dictionary: the graph's metadata, the configs' over those, and the ids of this thread and run
@@ -33,6 +37,14 @@ def graph_config(graph: Pregel[Any, Any, Any, Any], *configs: Mapping[str, Any])
     ids = {name: config["configurable"][name] for name in _IDS if name in config["configurable"]}
     config["metadata"] = {**metadata, **ids}
     return config
+
+
+def check_durability(graph: Pregel[Any, Any, Any, Any], config: Mapping[str, Any]) -> None:
+    """Raises `ValueError` if the config of a graph or of its run asks for the durability `exit`. Nothing of a run is
+    stored then before it ends, so no other process could continue it."""
+    for each in (graph.config or {}, config):
+        if (each.get("configurable") or {}).get(_DURABILITY) == "exit":
+            raise ValueError("on_lost='continue': expected the durability 'sync', or none, got 'exit' in the config")
 
 
 def run_config(

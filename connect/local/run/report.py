@@ -23,10 +23,10 @@ class RunReport:
     label: str
     """The run's agent, thread and id, for a log line."""
 
-    def __init__(self, agent: Hashable) -> None:
+    def __init__(self, agent: Hashable, attempt: int = 1) -> None:
         self.events = 0
         """The number of events that the run has emitted."""
-        self._agent = agent
+        self._agent, self._attempt = agent, attempt
         self._span = Span("run", agent)
         self._now = asyncio.get_running_loop().time
         self._started = self._now()
@@ -48,8 +48,11 @@ class RunReport:
         return self._span.within(context)
 
     def begin(self) -> None:
-        """Logs that the run has started."""
-        _log.info("Run started (%s).", self.label)
+        """Logs that the run has started, or is continued."""
+        if self._attempt > 1:
+            _log.warning("The run is continued by this process, attempt %d (%s).", self._attempt, self.label)
+        else:
+            _log.info("Run started (%s).", self.label)
 
     def stop(self) -> None:
         """Stops the clock: the run's graph has stopped, and its functions have returned."""
@@ -66,12 +69,19 @@ class RunReport:
             events=self.events,
             usage=tuple(terminal.get("usage") or ()),
             code=terminal.get("code"),
+            attempt=self._attempt,
         )
+
+    def hand_over(self) -> None:
+        """Logs that another process is to continue the run, and ends its span."""
+        self._span.end("handed over", events=self.events)
+        _log.warning("The run is handed over to another process (%s).", self.label)
 
     def end(self, summary: RunSummary) -> None:
         """Logs the end of the run, and ends its span."""
         tokens = {"input_tokens": summary.tokens("inputTokens"), "output_tokens": summary.tokens("outputTokens")}
-        self._span.end(summary.outcome, events=summary.events, code=summary.code, tokens=tokens)
+        attempt = self._attempt if self._attempt > 1 else None
+        self._span.end(summary.outcome, events=summary.events, code=summary.code, tokens=tokens, attempt=attempt)
         _log.info(
             "Run %s after %.3f s: %d events, %d input tokens, %d output tokens (%s).",
             summary.outcome,

@@ -3,6 +3,7 @@
     running --the graph's stream ends------> finished | interrupted
             --the graph raises, a timeout--> failed
             --cancel(), or its task is-----> cancelled
+            --hand_over()------------------> another process continues it
 
 This module has the task that passes the graph's stream through a translator to the readers, and the end of the run.
 `runs` and the run store know which runs exist, `event_log` serves the readers, and `report` logs and counts.
@@ -16,6 +17,7 @@ Rules:
 - Whatever happens to the task, even before its first turn, the run ends once, beginning in the task's callback. If
   anything raises there, the thread still becomes free, and `wait` returns.
 - If the translator raises, the readers' streams end in an error, and the graph continues to a complete checkpoint.
+- A run that is handed over has no end here: its readers connect to another process, which continues the run.
 - Before a part is fed, and the graph continues, `confirmation` checks that the run still has its thread, so that a
   graph does not overwrite what another process has written.
 - Parts that are ready at once are not all fed in one turn of the event loop: otherwise no reader could keep up.
@@ -40,6 +42,7 @@ from ....translator import (
     Ending,
     Failed,
     Finished,
+    Lost,
     Options,
     Translator,
 )
@@ -52,11 +55,14 @@ from ...events.streams import models
 from ...run_outcome import Subgraph
 from ..store.active_run import CANCEL_WAIT, LastRun, RunStatus, ThreadKey
 from ..store.run_store import Holder
+from .control import Control, has_stopped_after_superstep
 from .dispatched import parts_of
 from .functions import context_for, running_functions
 from .report import RunReport
 from .summary import Outcome, RunSummary
 
+HAND_OVER_WAIT: Final = 1.0
+"""Seconds in which a graph can store its present superstep before its run is handed over."""
 _PARTS_PER_TURN: Final = 64
 """Parts after which readers get a turn of the event loop."""
 
@@ -80,6 +86,7 @@ class Run:
     - `translator`: one that has not been started.
     - `needs_readers`: whether it is stopped when its last reader has left.
     - `waiting`: the subgraphs in which the run continues.
+    - `attempt`: how often the run has been tried, with this time.
     """
 
     is_readable: Final = True
@@ -97,6 +104,7 @@ class Run:
         has_checkpointer: bool,
         needs_readers: bool = False,
         waiting: Iterable[Subgraph] = (),
+        attempt: int = 1,
     ) -> None:
         self.metadata: Metadata = {}
         """The metadata of its thread that decide who may use the thread. Set before the thread is claimed."""
@@ -118,7 +126,7 @@ class Run:
         """Whether it is stopped when its last reader has left."""
         self._translator = translator
         self._is_over = asyncio.Event()
-        self._report = RunReport(agent)
+        self._report = RunReport(agent, attempt)
         self._report.events = len(translator.start(self._report.trace_id))
         self._report.identify(self.thread_id, self.run_id)
         self.label = self._report.label
@@ -133,6 +141,11 @@ class Run:
         self._error: BaseException | None = None
         """The exception that ended the run, for `Leave`."""
         self._timer: asyncio.TimerHandle | None = None
+        self._control: Control | None = None
+        self._is_leaving = False
+        """Whether the run is to be handed over, unless it ends before."""
+        self.is_handed_over = False
+        """Whether another process is to continue it."""
 
     def begin(
         self,
@@ -142,6 +155,7 @@ class Run:
         save: Save | None = None,
         leave: Leave | None = None,
         on_end: Callable[[Run], None] | None = None,
+        control: Control | None = None,
     ) -> None:
         """Begins the run, whose thread has been claimed.
 
@@ -150,7 +164,9 @@ class Run:
         - `timeout`: seconds after which the run is stopped and fails.
         - `save`: called if the run was cancelled, when its graph has stopped and before the thread is free.
         - `leave`: called when the graph has stopped, after `save`.
-        - `on_end`: called when the run has ended, and its thread is free."""
+        - `on_end`: called when the run has ended, or was handed over, and its thread is free.
+        - `control`: that of its graph; None if the run can't be handed over."""
+        self._control = control
         self._holder, self._save, self._leave, self._on_end = holder, save, leave, on_end
         self._event_log.run = holder.number
         if self.needs_readers:
@@ -296,6 +312,19 @@ class Run:
         self.ending = ending
         self._emit_end()
 
+    async def hand_over(self, wait: float = HAND_OVER_WAIT) -> None:
+        """Stops the graph so that another process continues the run, and gives up the thread. The graph has `wait`
+        seconds to store its present superstep before it is cancelled. Does nothing if the run has ended, or if no other
+        process can continue it."""
+        if self._control is None or self.ending is not None:
+            return
+        self._is_leaving = True
+        self._control.stop_after_superstep()
+        await asyncio.wait([self._task], timeout=wait)
+        if self.ending is None:
+            self._task.cancel()
+        await self._is_over.wait()
+
     async def _drain(self, stream: Stream) -> None:
         fed = 0
         if (confirmed := self._holder.confirmation()) is not None:
@@ -330,6 +359,9 @@ class Run:
         """Publishes the run's last events, once. If the translator raises, the end is an error without details."""
         if self._event_log.is_closed:
             return
+        if self.is_handed_over:
+            self._event_log.close()
+            return
         try:
             self._emit(self._translator.finish(self.ending if error is None else Failed(error)))
         except Exception:
@@ -346,6 +378,9 @@ class Run:
         error = None if task.cancelled() else task.exception()
         if self._leave is not None:
             self._error = asyncio.CancelledError() if task.cancelled() else error
+        if self.ending is None and self._is_leaving and (task.cancelled() or has_stopped_after_superstep(error)):
+            self.is_handed_over, error = True, None
+            self.ending = Lost("handed over")
         if self.ending is None:
             self.ending = Cancelled() if task.cancelled() else Finished() if error is None else Failed(error)
         with ExitStack() as stopped:  # even if logging raises
@@ -387,6 +422,9 @@ class Run:
             self._error = None  # it would keep the graph's frames alive
         last = None
         try:
+            if self.is_handed_over:
+                self._holder.hand_over(self._released)
+                return
             try:
                 last = self.as_last()
             finally:  # nothing else would ever free the thread
@@ -401,7 +439,10 @@ class Run:
                 over.callback(self._on_end, self)
             over.callback(self._is_over.set)
             self._emit_end()
-            self._report.end(self.summary)
+            if self.is_handed_over:
+                self._report.hand_over()
+            else:
+                self._report.end(self.summary)
 
 
 def _brief(ending: Ending) -> Ending:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import weakref
-from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,10 +22,10 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.pregel import Pregel
 from langgraph.types import StreamMode
 
-from ....translator import PROTOCOL_VERSION, STREAM_MODES, ClientView, Options, Translator
+from ....translator import PROTOCOL_VERSION, STREAM_MODES, ClientView, Ending, Options, Translator
 from ...access import USER, Access, identity_of, owner_of
 from ...default_options import options_for
-from ...errors import RunConflictError, RunsClosedError, log_context
+from ...errors import AguiError, RunConflictError, RunsClosedError, log_context
 from ...events.readers import for_version
 from ...inputs.intake import Intake, OnDisconnect
 from ...inputs.planning import NoEdits
@@ -34,6 +34,7 @@ from ...run_outcome import UNFINISHED, RunOutcome, Subgraph
 from ..checkpointers import Graph, check_saver, has_checkpointer, reading, wait_for_answer
 from ..checkpoints.clock import newest_id, wait_for_clock
 from ..checkpoints.owners import Owners
+from ..encryption import seal
 from ..factory import MadeGraph
 from ..index.indexing import Indexing
 from ..index.reading import IndexedAgent
@@ -41,14 +42,17 @@ from ..store.active_run import CANCEL_WAIT, ThreadKey
 from ..store.feed import Feed
 from ..store.memory_store import MemoryRunStore
 from ..store.poller import Pollers
+from ..store.records import LostRun
 from ..store.run_store import Holder, RunStore
 from ..store.turns import Ticket
-from .configs import run_config
+from .configs import check_durability, run_config
+from .control import Control
 from .dispatched import with_handler
 from .partial_messages import save_partial_messages
 from .queued_inputs import AgentKey, QueuedInputs
 from .run import Run
 from .run_end import AfterRun, EndHook
+from .run_input import NotJsonError, RunInput
 from .structured_output import with_marker
 
 RUN_MODES: Final = cast("list[StreamMode]", [*STREAM_MODES, "tasks", "tools"])
@@ -56,6 +60,10 @@ RUN_MODES: Final = cast("list[StreamMode]", [*STREAM_MODES, "tasks", "tools"])
 1.2 and does not name in its types, a tool can emit its output part by part. In this process these parts are references
 to values, not copies."""
 
+ATTEMPT: Final = "agui_attempt"
+"""The key of `configurable` that says how often a run which may be continued has been tried, with this time."""
+
+_NO_CHECKPOINTER: Final = "its graph has no checkpointer"
 _MOST_UNFINISHED: Final = 1_000
 
 _log = logging.getLogger(__name__)
@@ -74,6 +82,9 @@ class RunSetup:
     `revision`, `ticket`: See `RunStore.claim`.
     `newest`: The id of the newest checkpoint of the thread and its subgraphs at this revision, empty if there is none;
         None reads it when the run begins.
+    `run_input`: What is kept of it, so that another process can continue it; None if it is not continued.
+    `continues`: The number of the lost run that it continues; 0 if there is none.
+    `ending`: How it ends at once, without its graph; None runs the graph.
     `made`: The graph that was made for this run alone, and is left when the run has stopped. `graph` then stands for
         all graphs of the agent.
     """
@@ -94,6 +105,9 @@ class RunSetup:
     revision: int | None = None
     ticket: Ticket | None = None
     newest: str | None = None
+    run_input: RunInput | None = None
+    continues: int = 0
+    ending: Ending | None = None
     made: MadeGraph | None = None
 
 
@@ -125,6 +139,8 @@ class Runs:
         """Whether no more runs can be started."""
         self._live: dict[ThreadKey, Run] = {}
         self._feeds: weakref.WeakSet[Feed] = weakref.WeakSet()
+        self._continuing: dict[ThreadKey, asyncio.Task[None]] = {}
+        """The tasks that are about to continue lost runs."""
         self.queue = QueuedInputs(self.store.wake)
         """The inputs that wait for the end of another run."""
         self.pollers = Pollers()
@@ -184,6 +200,8 @@ class Runs:
         check_timeout(setup.timeout)
         config = run_config(own, setup.config, setup.run_id)
         thread_id, run_id = config["configurable"]["thread_id"], config["configurable"]["run_id"]
+        if setup.run_input is not None:
+            check_durability(own, config)
         thread = self.store.key(graph, agent, thread_id)
         options = for_version(setup.options or options_for(graph), PROTOCOL_VERSION)
         view = _seed(graph, options, setup.view)
@@ -195,18 +213,32 @@ class Runs:
             has_checkpointer=has_checkpointer(graph),
             needs_readers=intake.on_disconnect == "cancel",
             waiting=setup.waiting,
+            attempt=1 if setup.run_input is None else setup.run_input.attempt,
         )
+        kept = self._kept(setup.run_input, run)
+        if kept and setup.run_input is not None:
+            config["configurable"][ATTEMPT] = setup.run_input.attempt
         known = self.owners.known(thread) or {}
         run.metadata = {name: known.get(name, value) for name, value in (setup.stamp or Access(agent).stamp).items()}
-        holder = await self._claim(graph, run, setup)
+        holder = await self._claim(graph, run, setup, kept)
         self._live[thread] = run
         if run.metadata:
             config["metadata"] = {**(config.get("metadata") or {}), **self.owners.note(thread, run.metadata)}
 
+        control = Control() if kept else None
+
         def stream(emit: Callable[[Any], bool]) -> AsyncIterator[Any]:
             within = with_marker(config) if intake.mark_structured_output else config
             within = with_handler(within, emit, run.label) if intake.dispatched_events else within
-            return own.astream(setup.input, within, context=setup.context, stream_mode=RUN_MODES, subgraphs=True)
+            return own.astream(
+                setup.input,
+                within,
+                context=setup.context,
+                stream_mode=RUN_MODES,
+                subgraphs=True,
+                durability="sync" if kept else None,
+                **({} if control is None else control.arguments),
+            )
 
         save = None
         if intake.on_cancel == "save":
@@ -214,13 +246,29 @@ class Runs:
         if made is not None:
             made.is_taken = True
         ended = partial(self._ended, own, options.messages_key)
-        run.begin(stream, holder, setup.timeout, save, None if made is None else made.leave, ended)
+        run.begin(stream, holder, setup.timeout, save, None if made is None else made.leave, ended, control)
+        if setup.ending is not None:
+            run.stop(setup.ending)
         return run
 
-    async def _claim(self, graph: Graph, run: Run, setup: RunSetup) -> Holder:
+    def _kept(self, run_input: RunInput | None, run: Run) -> bytes:
+        """Returns what the store keeps of a run, so that another process can continue it; nothing if it cannot be
+        continued, which is logged."""
+        if run_input is None or not self.store.is_shared:
+            return b""
+        reason = _NO_CHECKPOINTER
+        if run.has_checkpointer:
+            try:
+                return seal(run_input.to_json(), run.thread.cipher)
+            except NotJsonError as error:
+                reason = str(error)
+        _log.warning("The run cannot be continued by another process: %s (%s).", reason, run.label)
+        return b""
+
+    async def _claim(self, graph: Graph, run: Run, setup: RunSetup, kept: bytes) -> Holder:
         """Claims the thread of a run, and returns its hold on it. The clock is checked before the claim, so that no
         reader sees a run that the clock refuses. If another run has written the thread in between, the claim is
-        refused. Raises what `start` raises."""
+        refused. `kept`: see `RunStore.claim`. Raises what `start` raises."""
         saver, thread, revision, newest = graph.checkpointer, run.thread, setup.revision, setup.newest
         if not isinstance(saver, BaseCheckpointSaver):
             return await self.store.claim(thread, run, revision, setup.ticket)
@@ -231,11 +279,32 @@ class Runs:
                     newest = await wait_for_answer(newest_id(saver, thread.thread_id))
             await wait_for_clock(newest, run.label)
             try:
-                return await self.store.claim(thread, run, since, setup.ticket)
+                return await self.store.claim(thread, run, since, setup.ticket, kept, setup.continues)
             except RunConflictError:
                 if revision is not None or await self.store.active(thread) is not None:
                     raise
                 newest = None  # a run has come and gone meanwhile
+
+    def continue_run(self, lost: LostRun) -> None:
+        """Continues a lost run in the background, if an app serves its agent with these runs, and unless another
+        process is faster. Does nothing if this process is about to continue it, or is ending."""
+        served = next((each for each in _served() if each.runs is self and each.name == lost.claim.agent), None)
+        if served is None or served.continue_run is None or lost.thread in self._continuing or self.is_closed:
+            return
+        task = self._continuing[lost.thread] = asyncio.get_running_loop().create_task(self._continue(served, lost))
+        task.add_done_callback(lambda _: self._continuing.pop(lost.thread))
+
+    async def _continue(self, served: Served, lost: LostRun) -> None:
+        label = log_context(served.name, lost.thread.thread_id, lost.claim.run_id)
+        try:
+            if served.continue_run is not None:
+                await served.continue_run(lost)
+        except RunConflictError:
+            _log.debug("The lost run is continued by another process (%s).", label)
+        except AguiError as error:
+            _log.warning("The lost run could not be continued yet: %s (%s).", error, label)
+        except Exception:
+            _log.exception("The lost run could not be continued (%s).", label)
 
     async def feed(self, thread: ThreadKey) -> Feed:
         """Returns a feed of what happens on a thread from now on: runs that start in any process, and changes that the
@@ -292,6 +361,10 @@ class Runs:
     def of(self, agent: AgentKey | None) -> list[Run]:
         """Returns the active runs of one agent."""
         return [run for run in self._live.values() if (run.agent, run.thread.namespace) == agent]
+
+    async def hand_over(self, agent: AgentKey | None) -> None:
+        """Hands the runs of one agent over to other processes, if these can continue them."""
+        await asyncio.gather(*(run.hand_over() for run in self.of(agent)))
 
     async def stop(self, agent: AgentKey | None) -> None:
         """Cancels the runs of one agent and its queued inputs, and waits for their end."""
@@ -361,6 +434,8 @@ class Runs:
     def _ended(self, graph: Graph, messages_key: str, run: Run) -> None:
         if self._live.get(run.thread) is run:
             del self._live[run.thread]
+        if run.is_handed_over:
+            return
         self._run_end.call(run)
         if run.has_checkpointer:
             agent = run.agent if isinstance(run.agent, str) else None
@@ -370,12 +445,16 @@ class Runs:
 
 
 class Served(NamedTuple):
-    """A graph that an app serves under a name, with its runs. `graph` returns None as long as a function that makes
-    graphs has not been called yet."""
+    """A graph that an app serves under a name, with its runs.
+
+    - `graph`: returns the graph, or None as long as a function that makes graphs has not been called yet.
+    - `continue_run`: continues a lost run of the agent; None if the agent's runs are not continued.
+    """
 
     name: str
     graph: Callable[[], Graph | None]
     runs: Runs
+    continue_run: Callable[[LostRun], Awaitable[None]] | None = None
 
 
 _defaults: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Runs] = weakref.WeakKeyDictionary()
@@ -389,9 +468,14 @@ def serving(agents: Iterable[Served]) -> Iterator[None]:
     be entered in the event loop."""
     served, added = _apps.setdefault(asyncio.get_running_loop(), []), list(agents)
     served += added
+    continuing = {agent.runs for agent in added if agent.continue_run is not None}
+    for runs in continuing:
+        runs.store.on_lost(runs.continue_run)
     try:
         yield
     finally:
+        for runs in continuing:
+            runs.store.on_lost(None)
         for agent in added:
             served.remove(agent)
 

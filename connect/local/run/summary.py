@@ -21,6 +21,8 @@ class RunSummary:
     - `usage`: its token usage as in the terminal event, one item per provider and model: `inputTokens`,
       `outputTokens` and so on.
     - `code`: the code of the error, if it failed.
+    - `attempt`: how often the run has been tried, with this time; see `Intake.on_lost`. The attempts of processes that
+      were lost have no summaries.
     """
 
     agent: str
@@ -31,6 +33,7 @@ class RunSummary:
     events: int
     usage: tuple[Mapping[str, Any], ...] = field(default=())
     code: str | None = None
+    attempt: int = 1
 
     def tokens(self, kind: Literal["inputTokens", "outputTokens"]) -> int:
         """Returns the sum over all providers and models."""

@@ -1,0 +1,178 @@
+"""Continues a lost run of another process, or of this one before it was started again: `continue_run`.
+
+The thread is claimed with the next fence and under the same run id, and the input of the run is submitted again,
+without what the thread already has of it (`run.run_input`). The run ends at once, and its graph is not called, if
+
+| what is known | it ends |
+|---|---|
+| somebody wanted it to stop | as cancelled |
+| it has been tried `MOST_ATTEMPTS` times | as failed, because it may be what ends the processes |
+| the graph can't be made for it | as failed |
+| a node that comes next is not in the graph any more | as failed: LangGraph would ignore the node, and succeed |
+| its newest checkpoint is at a static breakpoint | there: LangGraph would go past the breakpoint |
+
+In any other case the graph decides. If the run had already ended when its process was lost, it has nothing left to do.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any, Final
+
+from ag_ui.core import RunAgentInput
+
+from ...translator import Cancelled, ClientView, Ending, Failed, Finished, Options
+from ..errors import log_context
+from ..idle import idle_view
+from ..inputs import Intake, Prepared
+from ..inputs.configs import merge_configs
+from ..inputs.request import RunRequest
+from ..run_outcome import UNFINISHED, RunOutcome
+from ..submission import ThreadRead
+from .checkpoints.progress import Progress
+from .encryption import SealedError, unseal
+from .factory import MadeGraph
+from .port import LocalPort, configs_of
+from .run.run_input import MOST_ATTEMPTS, RunInput
+from .source import GraphSource
+from .store.active_run import ThreadNow
+from .store.records import LostRun
+from .submit import submit_rest
+from .thread import LocalThread
+
+_log = logging.getLogger(__name__)
+
+
+async def continue_run(source: GraphSource, intake: Intake, options: Options, lost: LostRun) -> None:
+    """Continues a lost run, or ends it; see above. Does nothing if this process can't read its input.
+
+    - `source`: the source of its agent.
+    - `intake`, `options`: those with which the agent is served.
+
+    Raises `RunConflictError` if another process has continued it, and `UnreadableError` for an error of the
+    checkpointer.
+    """
+    run_input = _read_input(source, lost)
+    if run_input is None:
+        return
+    source = source.for_user(run_input.user, {})
+    run_input = replace(run_input, attempt=run_input.attempt + 1)
+    thread = LocalThread(source, lost.thread.thread_id)
+    request = _request(run_input, lost, intake, options)
+    context = intake.context if run_input.has_own_context else run_input.context
+    label = thread.label(run_input.run_id)
+    with ExitStack() as left:
+        made, ending = None, _ending_before(lost, run_input)
+        if source.factory is not None and ending is None:
+            config = merge_configs(*configs_of(source, request), {"configurable": {"run_id": run_input.run_id}})
+            try:
+                made = await source.factory.make("threads.create_run", config, source.user, label, context)
+                left.callback(_leave_if_unused, made)
+            except Exception as error:
+                _log.error("The lost run fails: its graph could not be made (%s).", label, exc_info=error)
+                ending = Failed(error)
+        graph = source.graph if made is None else made.graph
+        now = ThreadNow(None, None, lost.number, has_inputs=False)
+        port = LocalPort(thread, request, graph, now, None, made, lambda run, _: run.attach(request.reader()))
+        read, progress = await port.read(), await port.progress(run_input)
+        if ending is None:
+            ending = _ending_at(read, progress, graph.nodes, run_input, label)
+        view = _view(thread.id, run_input, progress, read, options)
+        setup = port.setup(run_input.after(progress), context, options, view)
+        run = await source.runs.begin(
+            replace(
+                setup,
+                stamp=lost.claim.metadata,
+                revision=lost.number,
+                continues=lost.number,
+                run_input=run_input,
+                ending=ending,
+            )
+        )
+    if run_input.client_input is not None:
+        client_input = RunAgentInput.model_validate(run_input.client_input)
+        submit_rest(source, await RunRequest.of(client_input, options, intake, "error"), run)
+
+
+def _read_input(source: GraphSource, lost: LostRun) -> RunInput | None:
+    """Returns the input of a lost run, or logs why it can't be read here."""
+    label = log_context(lost.claim.agent, lost.thread.thread_id, lost.claim.run_id)
+    try:
+        run_input = RunInput.from_json(unseal(lost.kept, source.key(lost.thread.thread_id).cipher))
+    except SealedError as error:
+        _log.warning("The lost run is not continued by this process: %s (%s).", error, label)
+        return None
+    if run_input is None:
+        _log.warning("The lost run is not continued by this process: it is of another version (%s).", label)
+    return run_input
+
+
+def _request(run_input: RunInput, lost: LostRun, intake: Intake, options: Options) -> RunRequest:
+    """Returns the request of the run, without the input of its client, which nobody reads again."""
+    client_input = RunAgentInput(
+        thread_id=lost.thread.thread_id,
+        run_id=run_input.run_id,
+        parent_run_id=run_input.parent_run_id,
+        state=None,
+        messages=[],
+        tools=[],
+        context=[],
+        forwarded_props=None,
+    )
+    return RunRequest(
+        run_input=client_input,
+        options=options,
+        intake=intake,
+        added=Prepared(config=run_input.config),
+        past_errors="error",
+        view=ClientView(),
+    )
+
+
+def _ending_before(lost: LostRun, run_input: RunInput) -> Ending | None:
+    """Returns how the run ends whatever its thread has; None if that decides."""
+    if lost.is_stopping:
+        return Cancelled()
+    if run_input.attempt > MOST_ATTEMPTS:
+        return _failed(f"The run was lost with its process {MOST_ATTEMPTS} times, and is not tried again.")
+    return None
+
+
+def _ending_at(
+    read: ThreadRead, progress: Progress, nodes: Mapping[str, Any], run_input: RunInput, label: str
+) -> Ending | None:
+    """Returns how the run ends at the checkpoint where it would continue; None if it continues there."""
+    if run_input.is_turn and not progress.has_begun:
+        return None
+    if missing := sorted(progress.next - nodes.keys()):
+        names = ", ".join(map(repr, missing))
+        _log.error("The lost run fails: its graph has no node %s any more (%s).", names, label)
+        return _failed(f"The run was to continue at {names}, which its graph does not have any more.")
+    is_stopped = progress.has_begun and read.outcome is not None and read.outcome.stopped
+    return Finished(at_breakpoint=True) if is_stopped else None
+
+
+def _failed(message: str) -> Failed:
+    return Failed({**_UNFINISHED, "message": message})
+
+
+_UNFINISHED: Final[Mapping[str, Any]] = UNFINISHED.error
+
+
+def _view(thread_id: str, run_input: RunInput, progress: Progress, read: ThreadRead, options: Options) -> ClientView:
+    """Returns the view with which the run continues: the thread, and the messages of the run's input that the thread
+    does not have yet."""
+    values = dict(read.state.values)
+    new = run_input.values.get(options.messages_key) if run_input.is_turn and not progress.has_begun else None
+    if isinstance(new, Sequence):
+        values[options.messages_key] = [*(values.get(options.messages_key) or ()), *new]
+    view = idle_view(thread_id, RunOutcome(run_input.run_id, values, Finished()), options)
+    return ClientView(view.messages, view.state, view.version)
+
+
+def _leave_if_unused(made: MadeGraph) -> None:
+    if not made.is_taken:
+        made.leave()
