@@ -66,7 +66,7 @@ class PageTools(AgentMiddleware[Any, Page, Any]):
     @hook_config(can_jump_to=["end"])
     async def aafter_model(self, state: AgentState[Any], runtime: Runtime[Page]) -> dict[str, Any] | None:
         """Ends the run when the page's turn has come."""
-        of_page = {each["name"] for each in (runtime.context.tools if runtime.context else [])}
+        of_page = {tool["name"] for tool in (runtime.context.tools if runtime.context else [])}
         last = state["messages"][-1]
         is_called = isinstance(last, AIMessage) and any(call["name"] in of_page for call in last.tool_calls)
         return {"jump_to": "end"} if is_called else None
