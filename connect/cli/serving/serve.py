@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import gc
 import logging
 import os
 import signal
@@ -40,6 +39,7 @@ from ..sources.project import Project, project_of, read_project
 from ..sources.targets import is_url
 from ..terminal.screen import console
 from .accepting import Accepting
+from .collector import set_up_collector
 from .welcome import address, host_warning, is_own, welcome
 
 MESSAGES: Final = Options().messages_key
@@ -473,8 +473,7 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
-            gc.collect()
-            gc.freeze()  # a full collection of all imported objects would block the event loop for 0.1 s
+            set_up_collector()
             self._has_started()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

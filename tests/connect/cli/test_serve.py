@@ -112,6 +112,20 @@ def test_the_collector_leaves_what_was_imported_alone(tmp_path: Path) -> None:
     assert '"delta":"True"' in answer.text
 
 
+@pytest.mark.parametrize(
+    ("own", "threshold"), [("", 5_000), ("gc.set_threshold(60_000)", 60_000), ("gc.set_threshold(0)", 0)]
+)
+def test_the_collector_runs_less_often_unless_the_module_has_set_it_up(
+    tmp_path: Path, own: str, threshold: int
+) -> None:
+    heard = "I heard {len(state['messages'])}; {state.get('notes')}"
+    agent = AGENT.replace(heard, "{__import__('gc').get_threshold()[0]}")
+    (tmp_path / "planner.py").write_text(f"{agent}\nimport gc\n{own}\n")
+    with serving("planner.py:graph", cwd=tmp_path) as server:
+        answer = httpx.post(f"{server.url}/planner", json=posted("t", "hi"), timeout=WITHIN)
+    assert f'"delta":"{threshold}"' in answer.text
+
+
 def test_it_says_where_each_agent_is(folder: Path) -> None:
     with serving("planner.py:graph", "second=planner:other", cwd=folder) as server:
         assert server.said[:2] == [f"planner  {server.url}/planner", f"second  {server.url}/second"]
