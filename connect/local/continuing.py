@@ -32,10 +32,12 @@ from ..inputs.configs import merge_configs
 from ..inputs.request import RunRequest
 from ..run_outcome import UNFINISHED, RunOutcome
 from ..submission import ThreadRead
+from .checkpointers import reading
 from .checkpoints.progress import Progress
 from .encryption import SealedError, unseal
 from .factory import MadeGraph
 from .port import LocalPort, configs_of
+from .run.configs import graph_config
 from .run.run_input import MOST_ATTEMPTS, RunInput
 from .source import GraphSource
 from .store.active_run import ThreadNow
@@ -77,7 +79,9 @@ async def continue_run(source: GraphSource, intake: Intake, options: Options, lo
         graph = source.graph if made is None else made.graph
         now = ThreadNow(None, None, lost.number, has_inputs=False)
         port = LocalPort(thread, request, graph, now, None, made, lambda run, _: run.attach(request.reader()))
-        read, progress = await port.read(), await port.progress(run_input)
+        with reading(label):
+            read = await thread.read(graph, graph_config(graph, *configs_of(source, request)), None, options)
+        progress = await port.progress(run_input)
         if ending is None:
             ending = _ending_at(read, progress, graph.nodes, run_input, label)
         view = _view(thread.id, run_input, progress, read, options)

@@ -2,15 +2,19 @@
 they share a run database and the checkpoints. How processes are killed: `tests.connect.processes`."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from ag_ui.core import RunAgentInput
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
-from langgraph_agui.connect import Intake, connect, run, thread
+from langgraph.types import interrupt
+from langgraph_agui.connect import Intake, Prepared, connect, run, thread
 from langgraph_agui.connect.local.backend import Local
 from langgraph_agui.connect.local.run.configs import run_config
 from langgraph_agui.connect.local.run.runs import Runs
@@ -101,13 +105,14 @@ def in_a_row(did: Did, point: Pause | None = None) -> StateGraph[Any]:
     return graph.add_edge(START, "first").add_edge("first", "second")
 
 
-def posting(process: Process, *said: str, run_id: str = "r", **more: Any) -> asyncio.Task[list[Any]]:
+def posting(process: Process, *said: str, run_id: str = "r", user: Any = None, **more: Any) -> asyncio.Task[list[Any]]:
     """Posts an input, and reads its events to the end of the stream."""
 
     async def read() -> list[Any]:
         given = posted("t", *said, run_id=run_id, **more)
         intake = process.app.state.service.agents["chat"].intake
-        return [event async for event in run(process.source, given, intake=intake)]
+        source = process.source.for_user(user, {})
+        return [event async for event in run(source, given, intake=intake(None) if callable(intake) else intake)]
 
     return asyncio.create_task(read())
 
@@ -200,3 +205,141 @@ async def test_a_node_that_is_gone_is_an_error(
     *_, end = await reading(await processes.begin(graph))
     assert (end.type, end.code) == ("RUN_ERROR", "unfinished")
     assert "has no node 'second' any more (agent 'chat', thread 't', run 'r')" in caplog.text
+
+
+def asking(did: Did, point: Pause | None = None) -> StateGraph[Any]:
+    """A graph that asks twice in one node, while another node waits."""
+
+    async def ask(state: MessagesState) -> dict[str, Any]:
+        answers = [interrupt("pay 10?"), interrupt("pay 1000?")]
+        return {"messages": [AIMessage(" ".join(answers), id="answers")]}
+
+    async def wait(state: MessagesState) -> dict[str, Any]:
+        did("wait")
+        if interrupt("wait?") and point is not None:
+            await point()
+        return {"messages": [AIMessage("waited", id="waited")]}
+
+    graph = StateGraph(MessagesState).add_node("ask", ask).add_node("wait", wait)
+    return graph.add_edge(START, "ask").add_edge(START, "wait")
+
+
+async def test_an_answer_is_not_taken_for_the_next_question(processes: Processes) -> None:
+    """The run is lost when one node has asked its second question, and another has not finished."""
+    point = Pause()
+    one = await processes.begin(asking(lambda _: None, point))
+    *_, asked = await posting(one, "hello")
+    answers = [{"interruptId": each.id, "status": "resolved", "payload": "yes"} for each in asked.outcome.interrupts]
+    posting(one, "hello", run_id="answer", resume=answers)
+    await point.reached.wait()
+    await processes.end(one)
+    two = await processes.begin(asking(lambda _: None))
+    *_, end = await reading(two)
+    assert [each.metadata["value"] for each in end.outcome.interrupts] == ["pay 1000?"]
+
+
+async def test_the_rest_of_an_input_follows(processes: Processes) -> None:
+    """An answer, and a message, which is a turn of its own after the run of the answer."""
+    point, did = Pause(), list[str]()
+
+    def graph(point: Pause | None) -> StateGraph[Any]:
+        async def ask(state: MessagesState) -> dict[str, Any]:
+            if did:
+                return {"messages": [AIMessage(f"{state['messages'][-1].text}!")]}
+            answer = interrupt("really?")
+            if point is not None:
+                await point()
+            did.append(answer)
+            return {"messages": [AIMessage(answer)]}
+
+        return StateGraph(MessagesState).add_node("ask", ask).add_edge(START, "ask")
+
+    one = await processes.begin(graph(point))
+    *_, asked = await posting(one, "hello")
+    answer = {"interruptId": asked.outcome.interrupts[0].id, "status": "resolved", "payload": "yes"}
+    posting(one, "hello", "and", run_id="answer", resume=[answer])
+    await point.reached.wait()
+    await processes.end(one)
+    two = await processes.begin(graph(None))
+    await reading(two)
+    while len(await texts(two)) < 4:
+        await reading(two)
+    assert await texts(two) == ["hello", "yes", "and", "and!"]
+
+
+async def test_the_user_and_what_was_prepared_come_with_the_run(processes: Processes) -> None:
+    """The config of the intake is that of the process that continues the run: it need not be JSON."""
+    point, did, secret = Pause(), list[Any](), object()
+
+    def prepare(_: Any) -> Prepared:
+        return Prepared(config={"configurable": {"tenant": "t1"}}, values={"messages": [HumanMessage("more", id="m")]})
+
+    def graph(point: Pause | None) -> StateGraph[Any]:
+        async def note(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
+            configured = config["configurable"]
+            did.append((configured["tenant"], configured["langgraph_auth_user"], configured["secret"] is secret))
+            if point is not None:
+                await point()
+            return {}
+
+        return StateGraph(MessagesState).add_node("note", note).add_edge(START, "note")
+
+    intake = Intake(on_lost="continue", prepare=prepare, config={"configurable": {"secret": secret}})
+    one = await processes.begin(graph(point), intake)
+    posting(one, "hello", user={"identity": "ada"})
+    await point.reached.wait()
+    await processes.end(one)
+    await reading(await processes.begin(graph(None), intake))
+    assert did == [("t1", {"identity": "ada"}, True)] * 2
+
+
+class User:
+    """A user that is not JSON."""
+
+    identity = "ada"
+
+
+@pytest.mark.parametrize(
+    ("intake", "user", "why"),
+    [
+        (CONTINUE, User(), "user is not JSON"),
+        (Intake(on_lost="continue", prepare=lambda _: Prepared(context=User())), None, "context is not JSON"),
+        (
+            Intake(on_lost="continue", prepare=lambda _: Prepared(config={"configurable": {"u": User()}})),
+            None,
+            "config is not JSON",
+        ),
+        (Intake(on_lost="continue", prepare=lambda _: Prepared(values={"more": {1, 2}})), None, "values is not JSON"),
+        (lambda _: CONTINUE, None, "its intake is not the one that an app serves its agent with"),
+    ],
+    ids=["user", "context", "config", "values", "intake"],
+)
+async def test_a_run_that_cannot_be_continued_says_so(
+    intake: Any, user: Any, why: str, processes: Processes, caplog: pytest.LogCaptureFixture
+) -> None:
+    class State(MessagesState):
+        more: Any
+
+    graph = StateGraph(State).add_node("note", lambda state: {}).add_edge(START, "note")
+    process = await processes.begin(graph, intake)
+    *_, end = await posting(process, "hello", user=user)
+    assert end.type == "RUN_FINISHED"
+    line = f"The run cannot be continued by another process: {why} (agent 'chat', thread 't', run 'r')."
+    assert line in caplog.messages
+
+
+async def test_a_run_that_stores_nothing_before_its_end_is_refused(processes: Processes) -> None:
+    intake = Intake(on_lost="continue", config={"configurable": {"__pregel_durability": "exit"}})
+    process = await processes.begin(in_a_row(lambda _: None), intake)
+    given = RunAgentInput.model_validate(posted("t", "hello"))
+    with pytest.raises(ValueError, match="'exit'"):
+        await process.source.submit(given, options=None, intake=intake)
+
+
+async def test_an_app_whose_runs_end_with_it_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    graph = in_a_row(lambda _: None).compile(InMemorySaver())
+    app = agui_app({"chat": Agent(graph, intake=CONTINUE)})
+    with caplog.at_level(logging.INFO):
+        async with app.router.lifespan_context(app):
+            pass
+    assert "on_lost='continue' has no effect on agent 'chat'" in caplog.text
