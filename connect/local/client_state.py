@@ -1,4 +1,4 @@
-"""Writes the state of an input into the checkpoint from which a run continues: `written_in_place`. For graphs of this
+"""Writes the state of an input into the checkpoint from which a run continues: `write_in_place`. For graphs of this
 process.
 
 LangGraph stores the writes of `Command(update=...)` next to the checkpoint from which a run continues. They stay there
@@ -27,7 +27,7 @@ from .checkpointers import Graph, reading, wait_for_answer
 from .checkpoints.progress import OF_INPUTS
 
 
-async def written_in_place(
+async def write_in_place(
     graph: Graph, config: RunnableConfig, values: Mapping[str, Any], label: str, *, messages_key: str, continues: bool
 ) -> dict[str, Any]:
     """Writes values into the checkpoint from which the run of this config continues, and returns those that are left

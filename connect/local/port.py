@@ -40,7 +40,7 @@ from .checkpoints.clock import newest_id, wait_for_clock
 from .checkpoints.history import history
 from .checkpoints.progress import Progress, read_progress
 from .checkpoints.thread_state import CheckpointRead
-from .client_state import written_in_place
+from .client_state import write_in_place
 from .factory import MadeGraph
 from .run.configs import graph_config
 from .run.run import Run
@@ -135,7 +135,7 @@ class LocalPort:
         )
         if not run.is_turn:
             config, key = self._config_of(run_input), self._options.messages_key
-            left = await written_in_place(
+            left = await write_in_place(
                 self._graph, config, run.input.values, self.label, messages_key=key, continues=run.continues
             )
             run_input = replace(run_input, values=left)

@@ -107,14 +107,14 @@ class ThreadFollower:
                 active = self._next_active(runs, joins)
             if not self._has_looked:
                 self._see_first(runs, active, look)
-            for run in self._missed(runs):
+            for run in self._missed_runs(runs):
                 if look is None and (look := await self.thread.look_at(runs)) is None:
                     return
-                if events := await self._past(look, run):
+                if events := await self._past_events(look, run):
                     yield to_batch(events)
             if active is None:
                 assert look is not None
-                if events := await self._written(look):
+                if events := await self._written_events(look):
                     yield to_batch(events)
                 return
             attachment = await self._attachment(active, None if only else runs.before(active))
@@ -176,12 +176,12 @@ class ThreadFollower:
                 self._checkpoint_id = look.checkpoint_id
         self._emitted.extend(str(run["run_id"]) for run in skipped)
 
-    def _missed(self, runs: ThreadRuns) -> list[JsonObject]:
+    def _missed_runs(self, runs: ThreadRuns) -> list[JsonObject]:
         """Returns the runs that have ended and were not emitted, the oldest first."""
         ended = [run for run in reversed(runs.recent) if not _is_active(run)]
         return [run for run in ended if not self.has_emitted(str(run["run_id"]))]
 
-    async def _past(self, look: Look, run: JsonObject) -> list[Event]:
+    async def _past_events(self, look: Look, run: JsonObject) -> list[Event]:
         """Returns the events of a run that has ended; none if it was cancelled before it began and is not the last."""
         outcome = await self.thread.outcome_of(str(run["run_id"]), run, look)
         self.mark_emitted(outcome.run_id)
@@ -193,7 +193,7 @@ class ThreadFollower:
             outcome = replace(outcome, values=look.state.get("values") or {})
         return await self._idle(replace(outcome, run_id=client_run_id(run)), await self._options_of(run))
 
-    async def _written(self, look: Look) -> list[Event]:
+    async def _written_events(self, look: Look) -> list[Event]:
         """Returns the events of a state that was written without a run."""
         is_written = was_written(look.state.get("metadata"))
         if look.checkpoint_id in (None, self._checkpoint_id) or (look.recent and not is_written):

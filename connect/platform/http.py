@@ -154,12 +154,12 @@ async def _events(response: httpx.Response, read_timeout: float) -> AsyncGenerat
             async for event in events:
                 # after an id was sent, each blank line (as after a heartbeat) is an event without a name and data
                 if event.data or event.event != "message":
-                    yield Received(event.event, _parsed(event.data), event.id or None)
+                    yield Received(event.event, _parse(event.data), event.id or None)
     except httpx.RequestError as error:
         raise ConnectionLost(reason_of(error, read_timeout), is_timeout=isinstance(error, httpx.ReadTimeout)) from error
 
 
-def _parsed(data: str) -> Any:
+def _parse(data: str) -> Any:
     """Returns the value of the JSON. Python's own parser reads what some servers send and orjson refuses: NaN and half
     surrogates."""
     if not data:

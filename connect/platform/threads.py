@@ -81,7 +81,7 @@ class PlatformThreads:
                     continue
                 if len(listed) == limit:
                     return ThreadPage(listed, str(cursor))
-                cursor = _Cursor(place, _changed(thread), str(thread["thread_id"]))
+                cursor = _Cursor(place, _changed_at(thread), str(thread["thread_id"]))
                 own = thread.get("metadata") or {}
                 if not (access.allows(own) and required.items() <= own.items()):
                     continue
@@ -137,7 +137,7 @@ class PlatformThreads:
         return ThreadInfo(
             thread_id=str(thread["thread_id"]),
             created_at=datetime.fromisoformat(str(thread["created_at"])),
-            updated_at=_changed(thread),
+            updated_at=_changed_at(thread),
             status=status,
             metadata=metadata,
             agent=owner_of(metadata) or metadata.get("graph_id"),
@@ -176,7 +176,7 @@ class _Cursor:
 
     def has_passed(self, thread: JsonObject) -> bool:
         """Returns whether a thread is on the pages up to here, because it is this one or is newer."""
-        return str(thread["thread_id"]) == self.thread_id or _changed(thread) > self.changed
+        return str(thread["thread_id"]) == self.thread_id or _changed_at(thread) > self.changed
 
 
 def _opening(thread: JsonObject) -> str | None:
@@ -187,6 +187,6 @@ def _opening(thread: JsonObject) -> str | None:
     return opening_of(values.get("messages")) if isinstance(values, dict) else None
 
 
-def _changed(thread: JsonObject) -> datetime:
+def _changed_at(thread: JsonObject) -> datetime:
     """Returns when the server last changed a thread."""
     return datetime.fromisoformat(str(thread["updated_at"]))

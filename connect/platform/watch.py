@@ -59,7 +59,7 @@ async def watch_thread(follower: ThreadFollower, poll: float = POLL) -> Relayed:
         except PlatformError as error:
             if error.status != NOT_FOUND:
                 raise
-            yield _polled(follower, poll)
+            yield _poll(follower, poll)
         else:
             yield _Following(follower, notices).batches()
     finally:
@@ -67,7 +67,7 @@ async def watch_thread(follower: ThreadFollower, poll: float = POLL) -> Relayed:
 
 
 @relaying
-async def _polled(follower: ThreadFollower, poll: float) -> Relayed:
+async def _poll(follower: ThreadFollower, poll: float) -> Relayed:
     while True:
         yield follower.batches(joins=is_due)
         await asyncio.sleep(poll)

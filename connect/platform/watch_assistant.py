@@ -39,13 +39,13 @@ async def watch_assistant(
     `ConnectionLost` if the server is away at the beginning.
     """
     threads = await platform.search_threads(which_assistant(assistant_id), _THREADS)
-    begun = max((_changed(thread) for thread in threads), default=datetime.min.replace(tzinfo=UTC))
+    begun = max((_changed_at(thread) for thread in threads), default=datetime.min.replace(tzinfo=UTC))
     seen: Recent[str, _Seen] = Recent(_REMEMBERED)
     for thread in reversed(threads):
-        seen[str(thread["thread_id"])] = _Seen(_changed(thread))
+        seen[str(thread["thread_id"])] = _Seen(_changed_at(thread))
     while True:
         for thread in reversed(threads):
-            thread_id, changed = str(thread["thread_id"]), _changed(thread)
+            thread_id, changed = str(thread["thread_id"]), _changed_at(thread)
             seen[thread_id] = before = seen.get(thread_id) or _Seen(begun)
             if thread.get("status") == "busy" or changed > before.changed:
                 before.follower = before.follower or follower_of(thread_id, before.changed)
@@ -64,5 +64,5 @@ class _Seen:
         self.follower: ThreadFollower | None = None
 
 
-def _changed(thread: Any) -> datetime:
+def _changed_at(thread: Any) -> datetime:
     return datetime.fromisoformat(str(thread["updated_at"]))

@@ -85,7 +85,9 @@ def _declined(value: Any) -> list[Any] | None:
         if not isinstance(requests, list | tuple):
             return None
         schemas = [None] * len(requests)
-    fitting = [next((each for each in _DECLINED if misfit(each, schema) is None), None) for schema in schemas]
+    fitting = [
+        next((decision for decision in _DECLINED if misfit(decision, schema) is None), None) for schema in schemas
+    ]
     return [] if None in fitting else [{"decisions": fitting}]
 
 

@@ -69,13 +69,13 @@ def answers(run_input: RunAgentInput, state: ThreadState, answer_cancelled: Call
     not say which one it is for.
     """
     if run_input.resume:
-        return _entries(run_input, run_input.resume, state, answer_cancelled)
+        return _answers_of_entries(run_input, run_input.resume, state, answer_cancelled)
     command = _command(run_input)
     if command is None:
         return Answers()
-    by_command = _by_command(run_input, command, state)
+    by_command = _answers_of_command(run_input, command, state)
     waiting = {id_of(interrupt): interrupt for interrupt in state.interrupts}
-    values = {name: _fitted(value, waiting[name]) for name, value in by_command.values.items()}
+    values = {name: _fit(value, waiting[name]) for name, value in by_command.values.items()}
     return replace(by_command, values=values)
 
 
@@ -94,14 +94,14 @@ def _schema_of(interrupt: Any) -> Any:
     return interrupt.get(name) if isinstance(interrupt, Mapping) else getattr(interrupt, name, None)
 
 
-def _fitted(answer: Any, interrupt: Any) -> Any:
+def _fit(answer: Any, interrupt: Any) -> Any:
     return resumed_with(answer, _value_of(interrupt), _schema_of(interrupt))
 
 
-def _cancelled(interrupt: Any, answer_cancelled: Callable[[Any], Any] | None) -> Any:
+def _answer_of_cancel(interrupt: Any, answer_cancelled: Callable[[Any], Any] | None) -> Any:
     if answer_cancelled is None:
         return cancelled(_value_of(interrupt), _schema_of(interrupt))
-    return _fitted(answer_cancelled(_value_of(interrupt)), interrupt)
+    return _fit(answer_cancelled(_value_of(interrupt)), interrupt)
 
 
 def log_ignored(run_input: RunAgentInput) -> None:
@@ -112,7 +112,7 @@ def log_ignored(run_input: RunAgentInput) -> None:
     )
 
 
-def _entries(
+def _answers_of_entries(
     run_input: RunAgentInput,
     entries: list[ResumeEntry],
     state: ThreadState,
@@ -126,9 +126,9 @@ def _entries(
         if entry.interrupt_id in waiting:
             interrupt = waiting[entry.interrupt_id]
             if entry.status == "cancelled":
-                values[entry.interrupt_id] = _cancelled(interrupt, answer_cancelled)
+                values[entry.interrupt_id] = _answer_of_cancel(interrupt, answer_cancelled)
             else:
-                values[entry.interrupt_id] = _fitted(entry.payload, interrupt)
+                values[entry.interrupt_id] = _fit(entry.payload, interrupt)
         elif state.is_stopped and is_breakpoint(entry.interrupt_id):
             continues = entry.status == "resolved"
         else:
@@ -145,8 +145,8 @@ def _command(run_input: RunAgentInput) -> Mapping[str, Any] | None:
     return command if isinstance(command, Mapping) and command.get("resume") is not None else None
 
 
-def _by_command(run_input: RunAgentInput, command: Mapping[str, Any], state: ThreadState) -> Answers:
-    answer = _parsed(command["resume"])
+def _answers_of_command(run_input: RunAgentInput, command: Mapping[str, Any], state: ThreadState) -> Answers:
+    answer = _parse(command["resume"])
     if state.is_stopped and not state.interrupts:
         return Answers(continues=True)
     if not state.interrupts:
@@ -157,7 +157,7 @@ def _by_command(run_input: RunAgentInput, command: Mapping[str, Any], state: Thr
         return Answers(dict(answer))
     if len(ids) == 1:
         return Answers({ids[0]: answer})
-    value = to_json(_parsed(command.get("interruptEvent")))
+    value = to_json(_parse(command.get("interruptEvent")))
     meant = [id_of(interrupt) for interrupt in state.interrupts if to_json(_value_of(interrupt)) == value]
     if not meant:
         raise InvalidInputError(
@@ -167,7 +167,7 @@ def _by_command(run_input: RunAgentInput, command: Mapping[str, Any], state: Thr
     return Answers({meant[0]: answer})
 
 
-def _parsed(value: Any) -> Any:
+def _parse(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     try:

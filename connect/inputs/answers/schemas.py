@@ -52,7 +52,7 @@ class _Check:
             return None
         reference = schema.get("$ref")
         if isinstance(reference, str):
-            reason = self.misfit(value, self._referred(reference), where, depth + 1)
+            reason = self.misfit(value, self._resolve(reference), where, depth + 1)
             if reason is not None:
                 return reason
         return (
@@ -63,7 +63,7 @@ class _Check:
             or self._of_array(value, schema, where, depth)
         )
 
-    def _referred(self, reference: str) -> Any:
+    def _resolve(self, reference: str) -> Any:
         schema = self._root
         for name in reference.removeprefix("#").split("/")[1:]:
             schema = schema.get(name.replace("~1", "/").replace("~0", "~")) if isinstance(schema, Mapping) else None
@@ -78,15 +78,15 @@ class _Check:
             return None
         if any(value == constant and _is_truth(value) == _is_truth(constant) for constant in constants):
             return None
-        return f"{where}: expected {_named(constants, ' or ')}"
+        return f"{where}: expected {_list_names(constants, ' or ')}"
 
     def _of_alternatives(self, value: Any, schema: Mapping[str, Any], where: str, depth: int) -> str | None:
-        for choice in _listed(schema.get("allOf")):
+        for choice in _as_list(schema.get("allOf")):
             reason = self.misfit(value, choice, where, depth + 1)
             if reason is not None:
                 return reason
         for name in ("anyOf", "oneOf"):
-            choices = _listed(schema.get(name))
+            choices = _as_list(schema.get(name))
             reasons = [self.misfit(value, choice, where, depth + 1) for choice in choices]
             if choices and None not in reasons:
                 return self._closest(value, choices, [reason or "" for reason in reasons], where)
@@ -106,7 +106,7 @@ class _Check:
     def _kind(self, schema: Any) -> Any:
         """Returns the constant that an alternative has for `type`."""
         if isinstance(schema, Mapping) and isinstance(schema.get("$ref"), str):
-            schema = self._referred(schema["$ref"])
+            schema = self._resolve(schema["$ref"])
         properties = schema.get("properties") if isinstance(schema, Mapping) else None
         kind = properties.get("type") if isinstance(properties, Mapping) else None
         return kind.get("const") if isinstance(kind, Mapping) else None
@@ -114,9 +114,9 @@ class _Check:
     def _of_object(self, value: Any, schema: Mapping[str, Any], where: str, depth: int) -> str | None:
         if not isinstance(value, Mapping):
             return None
-        missing = [name for name in _listed(schema.get("required")) if isinstance(name, str) and name not in value]
+        missing = [name for name in _as_list(schema.get("required")) if isinstance(name, str) and name not in value]
         if missing:
-            return f"{where}: expected an object with {_named(missing, ', ')}"
+            return f"{where}: expected an object with {_list_names(missing, ', ')}"
         listed = schema.get("properties")
         properties: Mapping[Any, Any] = listed if isinstance(listed, Mapping) else {}
         for name, of_property in properties.items():
@@ -125,7 +125,7 @@ class _Check:
         others = [item for name, item in value.items() if name not in properties]
         if "additionalProperties" in schema and "patternProperties" not in schema and others:
             if schema["additionalProperties"] is False:
-                return f"{where}: expected an object with nothing but {_named([*properties], ', ') or 'nothing'}"
+                return f"{where}: expected an object with nothing but {_list_names([*properties], ', ') or 'nothing'}"
             for item in others:
                 if self._left < 0:
                     break
@@ -141,7 +141,7 @@ class _Check:
         if (isinstance(least, int) and len(value) < least) or (isinstance(most, int) and len(value) > most):
             count = f"{least}" if least == most else f"{least or 0} to {'any number' if most is None else most}"
             return f"{where}: expected {count} items, got {len(value)}"
-        first = _listed(schema.get("prefixItems"))
+        first = _as_list(schema.get("prefixItems"))
         for index, item in enumerate(value):
             if self._left < 0:
                 break
@@ -154,14 +154,14 @@ class _Check:
 
 def _of_type(value: Any, schema: Mapping[str, Any], where: str) -> str | None:
     kind = schema.get("type")
-    names = [kind] if isinstance(kind, str) else _listed(kind)
+    names = [kind] if isinstance(kind, str) else _as_list(kind)
     types = [name for name in names if isinstance(name, str) and name in _NAMES]
     if not types or len(types) < len(names) or any(_is(value, name, "format" in schema) for name in types):
         return None
     return f"{where}: expected {' or '.join(_NAMES[name] for name in types)}"
 
 
-def _named(names: list[Any], between: str) -> str:
+def _list_names(names: list[Any], between: str) -> str:
     """Returns a text with the first of these names or constants, and the number of the others."""
     more = [] if len(names) <= _MOST_NAMED else [f"{len(names) - _MOST_NAMED} more"]
     return between.join([*map(repr, names[:_MOST_NAMED]), *more])
@@ -198,5 +198,5 @@ def _is_number(value: Any, *, whole: bool) -> bool:
     return not whole or number.is_integer()
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else []

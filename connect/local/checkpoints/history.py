@@ -83,25 +83,25 @@ def conversation_of(value: Any, previous: Any) -> Any:
     kept = previous if isinstance(previous, Mapping) else {_name_of_messages(value): previous}
     return {
         **value,
-        **{name: _joined(listed, value.get(name)) for name, listed in kept.items() if _are_messages(listed)},
+        **{name: _join(listed, value.get(name)) for name, listed in kept.items() if _are_messages(listed)},
     }
 
 
-def _joined(kept: Sequence[Any], given: Any) -> list[Any]:
+def _join(kept: Sequence[Any], value: Any) -> list[Any]:
     """Returns the messages that a function keeps, followed by those of its value that are not among them."""
-    known = {*message_ids(kept)}
-    new = given if _are_messages(given) else ()
-    return [*kept, *(each for each, name in zip(new, message_ids(new), strict=True) if name not in known)]
+    ids = {*message_ids(kept)}
+    new = value if _are_messages(value) else ()
+    return [*kept, *(message for message, name in zip(new, message_ids(new), strict=True) if name not in ids)]
 
 
 def _name_of_messages(value: Mapping[str, Any]) -> str:
     """Returns the key under which a value has messages, if there is exactly one; else that of the default options."""
-    found = [name for name, listed in value.items() if _are_messages(listed)]
-    return found[0] if len(found) == 1 else Options().messages_key
+    names = [name for name, listed in value.items() if _are_messages(listed)]
+    return names[0] if len(names) == 1 else Options().messages_key
 
 
 def _are_messages(listed: Any) -> bool:
-    return isinstance(listed, list | tuple) and bool(listed) and all(isinstance(each, BaseMessage) for each in listed)
+    return isinstance(listed, list | tuple) and bool(listed) and all(isinstance(item, BaseMessage) for item in listed)
 
 
 def _checkpoint(state: StateSnapshot, checkpoint_id: str) -> Checkpoint:

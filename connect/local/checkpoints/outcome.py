@@ -1,4 +1,4 @@
-"""`ended` finds out how the last run of a local thread ended, by the newest checkpoint and the run store. Pure.
+"""`outcome_of` finds out how the last run of a local thread ended, by the newest checkpoint and the run store. Pure.
 
 A checkpoint does not say how its run ended. The first row that applies decides:
 
@@ -32,7 +32,7 @@ from ...run_outcome import UNFINISHED, RunOutcome, Subgraph, stored_error, was_w
 from ..store.active_run import LastRun
 
 
-def ended(state: StateSnapshot, stored: LastRun | None, *, stops: bool) -> RunOutcome:
+def outcome_of(state: StateSnapshot, stored: LastRun | None, *, stops: bool) -> RunOutcome:
     """Returns how the thread's last run ended.
 
     - `state`: the newest state, which has a checkpoint.
@@ -67,8 +67,8 @@ def outcome_without_checkpoint(stored: LastRun | None) -> RunOutcome | None:
 
 
 def needs_stops(state: StateSnapshot, stored: LastRun | None) -> bool:
-    """Returns whether the result of `ended` depends on `stops`, since finding that out may take a read."""
-    return ended(state, stored, stops=True) != ended(state, stored, stops=False)
+    """Returns whether the result of `outcome_of` depends on `stops`, since finding that out may take a read."""
+    return outcome_of(state, stored, stops=True) != outcome_of(state, stored, stops=False)
 
 
 def _ending(state: StateSnapshot, last: LastRun | None, stops: bool) -> tuple[Ending, bool]:
@@ -82,7 +82,7 @@ def _ending(state: StateSnapshot, last: LastRun | None, stops: bool) -> tuple[En
         return last.ending, last.is_at_breakpoint or last.is_interrupted
     if was_written(state.metadata):
         return Finished(), False
-    failed = _failed(state)
+    failed = _ending_of_errors(state)
     if failed is not None:
         return failed, False
     if not state.next:
@@ -117,7 +117,7 @@ def subgraphs(state: StateSnapshot) -> list[Subgraph]:
     return waiting
 
 
-def _failed(state: StateSnapshot) -> Ending | None:
+def _ending_of_errors(state: StateSnapshot) -> Ending | None:
     """Returns the ending that the stored errors of tasks say. They are stored as their `repr`."""
     failures = _failures(state.tasks)
     if failures:

@@ -19,7 +19,7 @@ from ...submission import ThreadRead
 from ..checkpointers import Graph, has_checkpointer
 from ..store.active_run import LastRun
 from .history import state_at, values_of
-from .outcome import ended, needs_stops, pending
+from .outcome import needs_stops, outcome_of, pending
 
 _INPUT = "__start__"
 """The channel that has a graph's input until the graph takes it."""
@@ -47,7 +47,7 @@ async def read(graph: Graph, config: Any, last: LastRun | None, messages_key: st
         return CheckpointRead(ThreadState())
     outcome = await outcome_at(graph, snapshot, last)
     values = values_of(snapshot)
-    messages = [*(values.get(messages_key) or ()), *await _asked(graph, snapshot, messages_key)]
+    messages = [*(values.get(messages_key) or ()), *await _messages_of_call(graph, snapshot, messages_key)]
     state = ThreadState(
         messages=messages,
         values=values,
@@ -81,7 +81,7 @@ def _without_answered(graph: Graph, state: StateSnapshot) -> StateSnapshot:
     other nodes may raise interrupts themselves, and may run several graphs, of which the state has only one.
     """
     tasks = tuple(_without_answered_in(graph, task) for task in state.tasks)
-    return state._replace(tasks=tasks, interrupts=tuple(each for task in tasks for each in task.interrupts))
+    return state._replace(tasks=tasks, interrupts=tuple(interrupt for task in tasks for interrupt in task.interrupts))
 
 
 def _without_answered_in(graph: Graph, task: PregelTask) -> PregelTask:
@@ -95,9 +95,9 @@ def _without_answered_in(graph: Graph, task: PregelTask) -> PregelTask:
 
 
 async def outcome_at(graph: Graph, state: StateSnapshot, last: LastRun | None) -> RunOutcome:
-    """Returns how the run that made this state ended; see `outcome.ended`."""
+    """Returns how the run that made this state ended; see `outcome.outcome_of`."""
     stops = needs_stops(state, last) and await _stops(graph, graph, state)
-    return ended(state, last, stops=stops)
+    return outcome_of(state, last, stops=stops)
 
 
 async def _stops(root: Graph, graph: Graph, state: StateSnapshot) -> bool:
@@ -127,16 +127,16 @@ def own_tools(graph: Graph) -> frozenset[str]:
 
 
 def _tools_of(graph: Graph) -> frozenset[str]:
-    graphs = [graph, *(inner for _, inner in graph.get_subgraphs(recurse=True))]
-    bound = [node.bound for each in graphs if isinstance(each, Pregel) for node in each.nodes.values()]
-    return frozenset(name for each in bound if isinstance(each, ToolNode) for name in each.tools_by_name)
+    graphs = [graph, *(subgraph for _, subgraph in graph.get_subgraphs(recurse=True))]
+    bound = [node.bound for inner in graphs if isinstance(inner, Pregel) for node in inner.nodes.values()]
+    return frozenset(name for runnable in bound if isinstance(runnable, ToolNode) for name in runnable.tools_by_name)
 
 
-async def _asked(graph: Graph, state: StateSnapshot, messages_key: str) -> list[Any]:
+async def _messages_of_call(graph: Graph, state: StateSnapshot, messages_key: str) -> list[Any]:
     """Returns the messages with which an unfinished function was called: until it ends, its checkpoint has no
     conversation."""
     if isinstance(graph, CompiledStateGraph) or not state.next:
         return []
     kept = await graph.checkpointer.aget_tuple(state.config)  # type: ignore[union-attr]
-    given = None if kept is None else kept.checkpoint["channel_values"].get(_INPUT)
-    return list(given.get(messages_key) or ()) if isinstance(given, Mapping) else []
+    graph_input = None if kept is None else kept.checkpoint["channel_values"].get(_INPUT)
+    return list(graph_input.get(messages_key) or ()) if isinstance(graph_input, Mapping) else []

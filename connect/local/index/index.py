@@ -121,7 +121,7 @@ class ThreadIndex:
             is_known = token is not None and self._compared.get(key) == token
             if is_known or (before is None and time.monotonic() < self._not_before):
                 return None
-            changed, floor = await self._changed(agent.reader, table, running, before)
+            changed, floor = await self._find_changed(agent.reader, table, running, before)
             count = await self._read_first(agent, changed)
             if count < len(changed):
                 _, read = changed[count - 1]
@@ -130,7 +130,7 @@ class ThreadIndex:
                 self._compared[key] = token
             return floor
 
-    async def _changed(
+    async def _find_changed(
         self, reader: Reader, table: ThreadTable, running: Collection[str], before: str | None
     ) -> tuple[Sequence[tuple[str, str]], str | None]:
         """See `ThreadTable.changed`. Returns up to one thread more than one page may read. A comparison that took long

@@ -38,13 +38,13 @@ class PostgresTable(SqlTable):
     async def select(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """See `SqlTable`."""
         async with self._cursor() as cursor:
-            await cursor.execute(_placed(statement), values)
+            await cursor.execute(_with_percent_signs(statement), values)
             return await cursor.fetchall()
 
     async def write(self, statement: str, values: Sequence[Any] = ()) -> int:
         """See `SqlTable`."""
         async with self._cursor() as cursor:
-            await cursor.execute(_placed(statement), values)
+            await cursor.execute(_with_percent_signs(statement), values)
             if self._saver.pipe is not None:
                 await self._saver.pipe.sync()
             return cursor.rowcount
@@ -71,5 +71,5 @@ class PostgresTable(SqlTable):
             yield await taken.enter_async_context(connection.cursor(row_factory=tuple_row))
 
 
-def _placed(statement: str) -> Any:
+def _with_percent_signs(statement: str) -> Any:
     return statement.replace("?", "%s")

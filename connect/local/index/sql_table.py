@@ -114,7 +114,7 @@ class SqlTable(ABC):
         self, reader: Reader, running: Collection[str], before: str | None, limit: int
     ) -> tuple[Sequence[tuple[str, str]], str | None]:
         """See `ThreadTable`."""
-        allowed, values = self._allowed(reader, or_in_time=True)
+        allowed, values = self._condition_of(reader, or_in_time=True)
         started = f"OR (r.status <> 'running' AND r.thread_id IN ({_marks(running)}))" if running else ""
         older = "AND h.checkpoint_id < ?" if before is not None else ""
         rows = await self.select(
@@ -132,7 +132,7 @@ class SqlTable(ABC):
 
     async def page(self, reader: Reader, selection: Selection) -> Sequence[tuple[IndexRow, Head | None]]:
         """See `ThreadTable`."""
-        allowed, values = self._allowed(reader)
+        allowed, values = self._condition_of(reader)
         conditions, placed = ["r.agent = ?", "r.status IS NOT NULL", allowed], [reader.agent, *values]
         for name, value in comparable(selection.metadata):
             conditions.append(self.has("r.metadata"))
@@ -213,7 +213,7 @@ class SqlTable(ABC):
     def forget(self, thread_id: str) -> None:  # noqa: B027 - no subclass has to do anything
         """Does nothing: there is nothing to forget."""
 
-    def _allowed(self, reader: Reader, *, or_in_time: bool = False) -> tuple[str, list[Any]]:
+    def _condition_of(self, reader: Reader, *, or_in_time: bool = False) -> tuple[str, list[Any]]:
         """Returns the condition for rows that the reader may have, as far as a database can compare their values, and
         the values of the condition. `or_in_time`: whether to include rows that it may have later; see
         `Reader.may_get`."""

@@ -133,8 +133,8 @@ async def test_a_run_elsewhere_that_was_killed_is_unfinished(
     await connected(source, version=version)
     point.open.set()
     assert [event async for event in run(source, asked("again", "r2"))]
-    [line] = [record.getMessage() for record in caplog.records if "no end" in record.getMessage()]  # once
-    assert "it ended with its process, or it runs in another one" in line
+    [line] = [record.getMessage() for record in caplog.records if "It is not known how" in record.getMessage()]  # once
+    assert "its process was killed, or the run is active in another process" in line
     assert line.endswith(f"(agent 'a', thread 't', run '{listener.events[0]['runId']}').")
     answer = played(agui_client, listener, version)
     assert answer.accepted
