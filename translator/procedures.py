@@ -296,8 +296,10 @@ class Procedures:
         for node, output in data.items():
             name = to_text(node)
             if name not in ("__interrupt__", "__metadata__"):
-                with self._losses.guard("The output of a node"):
+                try:
                     yield from self._on_node_output(part.ns, name, output, is_cached=is_cached)
+                except Exception as error:
+                    self._losses.fault("The output of a node", error)
         if self._superstep.has_unsaved_messages:
             yield from self._remove_unsaved_messages()
 
@@ -394,14 +396,17 @@ class Procedures:
         if not interrupts:
             self._subgraphs.root_values_came()
             yield from self._superstep_ended()
-        guard = self._losses.guard
-        with guard("The subagents"):
+        try:
             self._tools.read_values((), named)
             yield from self._subagents.on_values((), named)
+        except Exception as error:
+            self._losses.fault("The subagents", error)
         in_subgraphs = self._stored_in_subgraphs()
         is_deferred = False
-        with guard("The first values"):
+        try:
             is_deferred = self._root.defers(part.data, in_subgraphs, is_partial=bool(interrupts))
+        except Exception as error:
+            self._losses.fault("The first values", error)
         if not is_deferred:
             yield from self._reconciled(self._root.on_values(part.data, in_subgraphs, is_partial=bool(interrupts)))
 
@@ -441,22 +446,27 @@ class Procedures:
     def _end_superstep(self, ns: Namespace) -> Iterator[Event]:
         """Yields the events that end the subagents, the steps and the tool progress of the graph at `ns`, because
         one of its supersteps has ended. The messages have already been closed."""
-        with self._losses.guard("The progress of tools"):
+        try:
             yield from self._progress.superstep_ended(ns, is_waiting=bool(self._interrupts))
+        except Exception as error:
+            self._losses.fault("The progress of tools", error)
         yield from self._end_subagents_and_steps(ns)
 
     def _end_subagents_and_steps(self, ns: Namespace, failure: Failure | None = None) -> Iterator[Event]:
         """Yields the events that end the subagents and the steps of the graph at `ns`, from the innermost to the
         outermost. `failure`: as for `_end_subagent`."""
-        guard = self._losses.guard
         running: list[Subagent] = []
-        with guard("The end of the subagents"):
+        try:
             running = self._subagents.running(ns)
+        except Exception as error:
+            self._losses.fault("The end of the subagents", error)
         for subagent in running:
-            with guard("The end of a subagent"):
+            with self._losses.guard("The end of a subagent"):
                 yield from self._end_subagent(subagent, failure)
-        with guard("The end of the steps"):
+        try:
             yield from self._steps.end_superstep(ns)
+        except Exception as error:
+            self._losses.fault("The end of the steps", error)
 
     def _on_checkpoint(
         self, values: Any, ns: Namespace, interrupts: Sequence[Any], at_breakpoint: bool
@@ -645,15 +655,13 @@ class Procedures:
                     yield from self._view.open.closings()
 
     def _end_messages(self) -> Iterator[Event]:
-        with self._losses.guard("The end of the messages"):
+        """Yields the events that close the messages that are still open."""
+        try:
             yield from self._stream.close()
-        yield from self._close_messages()
-
-    def _close_messages(self) -> Iterator[Event]:
-        """Yields the events that close the messages that are still open at the client. This only happens if closing
-        them earlier raised an exception."""
-        with self._losses.guard("The messages that are open"):
-            if self._view.has_open_messages:
+        except Exception as error:
+            self._losses.fault("The end of the messages", error)
+        if self._view.has_open_messages:  # closing them has raised an exception
+            with self._losses.guard("The messages that are open"):
                 opened = self._view.open
                 yield from opened.closings(OpenItems(steps=opened.steps, started=opened.started, ended=opened.ended))
 

@@ -102,19 +102,20 @@ class ToolTasks:
         unanswered, answered = unanswered_calls_in(updates)
         for call_id in answered:  # a result that is not a message object appears only in the output
             self._answered(ns, node, call_id)
-        kept = self._unanswered.get(ns)
-        if kept:
-            ended = channels_with_user_message(updates)
-            kept = {
-                call_id: call
-                for call_id, call in kept.items()
-                if call_id not in answered
-                and call.channel not in ended
-                and (call.node != node or not (unanswered or answered))
-            }
-        if kept is not None or unanswered or answered:
+        before = self._unanswered.get(ns)
+        if before or unanswered or answered:
+            kept: dict[str, _Unanswered] = {}
+            if before:
+                ended = channels_with_user_message(updates)
+                kept = {
+                    call_id: call
+                    for call_id, call in before.items()
+                    if call_id not in answered
+                    and call.channel not in ended
+                    and (call.node != node or not (unanswered or answered))
+                }
             made = {call_id: _Unanswered(node, channel) for call_id, channel in unanswered.items()}
-            self._unanswered[ns] = (kept or {}) | made
+            self._unanswered[ns] = kept | made
         return answered
 
     def record_own_message(self, ns: Namespace, node: str) -> None:

@@ -237,22 +237,28 @@ class RootValues:
         stored. `is_older`: whether the values are older than the client's messages and state. If so, the state in them
         is not emitted.
         """
-        guard = self._losses.guard
+        losses = self._losses
         values = without_interrupts(values)
         messages = self._channel(values)
         ended: SuperstepEnd | None = None
         if not is_older:
-            with guard("The plan"):
+            try:
                 self._messages.read_plan(values)
+            except Exception as error:
+                losses.fault("The plan", error)
         if messages is not None or self._lacks_channel(values):
-            with guard("The messages"):
+            try:
                 ended = yield from self._reconcile_messages(messages, in_subgraphs, is_partial=is_partial)
+            except Exception as error:
+                losses.fault("The messages", error)
         elif not is_partial:
             ended = SuperstepEnd(is_compared=False)
         if not is_older:
-            with guard("The state"):
+            try:
                 if (event := self._state.on_values(values)) is not None:
                     yield event
+            except Exception as error:
+                losses.fault("The state", error)
         self.has_compared = True
         return ended
 
