@@ -19,12 +19,5 @@ class Owner(NamedTuple):
     in_tool: bool = False
     """Whether the message is displayed as part of a tool call."""
 
-    @property
-    def writes_state(self) -> bool:
-        """Whether the values that the owner writes or predicts belong to the run's state. A subagent, or an agent that
-        a tool runs, has its own state, even if some of its channels have the same names as the run's channels
-        (`todos`)."""
-        return self.id is None and not self.in_tool
-
 
 RUN: Final = Owner()

@@ -276,7 +276,7 @@ class Procedures:
         if not self._predictions.has_predicted:
             return
         owner = self._owner(ns)
-        if owner.writes_state and not self._tools.in_tool(ns):
+        if self._tools.writes_state(ns, owner):
             for call_id in answered:
                 emitted_id = self._ledger.call_ids.call_of_result(call_id, owner)
                 if emitted_id is not None:
@@ -502,7 +502,7 @@ class Procedures:
         if progress is not None:
             yield from self._on_progress(part.ns, progress)
             return
-        written = written_state(payload) if owner.writes_state and not self._tools.in_tool(part.ns) else None
+        written = written_state(payload) if self._tools.writes_state(part.ns, owner) else None
         if written is None:
             event = custom_event(payload, self._view, owner.tag)
             if event["type"] == "ACTIVITY_SNAPSHOT":

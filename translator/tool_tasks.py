@@ -32,6 +32,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from .owner import Owner
 from .parts.channels import channels_with_user_message, unanswered_calls_in, updates_in
 from .parts.part import Namespace, task_path
 
@@ -164,6 +165,12 @@ class ToolTasks:
     def in_tool(self, ns: Namespace, depth: int = 0) -> bool:
         """Whether the graph at `ns` runs inside a tool. The first `depth` segments of the path are ignored."""
         return len(ns) > depth and any(self.is_called_by_tool(ns[:end]) for end in range(depth + 1, len(ns) + 1))
+
+    def writes_state(self, ns: Namespace, owner: Owner) -> bool:
+        """Whether the values that are written or predicted in the graph at `ns` belong to the run's state. A subagent,
+        or an agent that a tool runs, has its own state, even if some of its channels have the same names as the run's
+        channels (`todos`). `owner`: the owner of the message or the tool call that the values come from."""
+        return owner.id is None and not owner.in_tool and not self.in_tool(ns)
 
     def has_steps(self, ns: Namespace, depth: int = 0) -> bool:
         """Whether the steps of the graph at `ns` are visible. Steps inside a tool are hidden. But if a node runs a

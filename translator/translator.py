@@ -55,7 +55,7 @@ whether stored messages need a `MESSAGES_SNAPSHOT`   `checkpoint/reconcile.py`, 
 what a snapshot makes the client drop                `snapshots.py`, and `client/snapshot_rules.py`
 how structured output stays out of the chat          `messages/visibility.py`, rules 5 and 6
 whether state is a snapshot or a delta               `checkpoint/state.py`, rules 2 to 4 and 6
-whose state counts                                   `Owner.writes_state` (`owner.py`)
+whose state counts                                   `ToolTasks.writes_state` (`tool_tasks.py`)
 which older values are deferred or ignored           `checkpoint/values.py`, rules 1 to 4
 when text that nobody saved is removed               `checkpoint/values.py`, rules 5 to 7; without a `values`
                                                      part, `checkpoint/superstep.py`

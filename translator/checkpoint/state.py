@@ -9,9 +9,12 @@ Rules:
    when the values of the root graph contain it, because LangGraph applies a subgraph's output when the node that runs
    it returns (https://docs.langchain.com/oss/python/langgraph/use-subgraphs). With the functional API, the payload of
    `values` may be any object. If it is not a mapping, the whole payload is the state.
-2. The first state event of a run is a snapshot, even if a prediction causes it. With `first_state="delta"`, the first
-   event is a delta if the client's state is known and the delta is smaller than a snapshot. If the client is known to
-   have the state already, no event is emitted.
+2. The first state event of a run is a snapshot, even if a prediction causes it. A server between this one and the
+   client may compute the state of a run from its events alone. For example, `compactEvents` of `@ag-ui/client`, which
+   CopilotKit's Node runtime uses, begins with an empty state
+   (https://github.com/ag-ui-protocol/ag-ui/blob/main/sdks/typescript/packages/client/src/compact/compact.ts). With
+   `first_state="delta"`, the first event is a delta if the client's state is known and the delta is smaller than a
+   snapshot. If the client is known to have the state already, no event is emitted.
 3. Later events are deltas against the state in the view. A channel is compared if a node wrote to it (`updates`), or if
    its value is a different object than before. The bytes of its JSON are compared. If a node edits a value in place and
    does not return the channel, the edit is only emitted after the next write to the channel. A checkpointer may not
@@ -20,9 +23,11 @@ Rules:
    change is emitted as a snapshot.
 5. A predicted value stays in effect until its tool call is answered, a node writes to its channel, or the run ends.
    Until then, the predicted value replaces the channel's value in `values` parts, which do not contain the new value
-   while the tool is running.
-6. The option `state` can change these rules. With `initial`, only the first values are emitted; with `final`, only the
-   last ones. With `all`, each change is emitted as a snapshot. With `none`, nothing is emitted.
+   while the tool is running, because LangGraph applies the writes of a node only when its superstep ends
+   (https://docs.langchain.com/oss/python/langgraph/graph-api).
+6. The option `state` can change these rules, because AG-UI leaves it to the agent how often it emits snapshots and
+   deltas (https://docs.ag-ui.com/concepts/state). With `initial`, only the first values are emitted; with `final`, only
+   the last ones. With `all`, each change is emitted as a snapshot. With `none`, nothing is emitted.
 """
 
 from __future__ import annotations

@@ -12,11 +12,15 @@ Rules
    task has written to a channel. No later values will contain these messages. A message from a graph that runs inside a
    root task counts as a message of that task.
 2. If the stream has the `tasks` mode, only that mode shows when a task has returned. An `updates` part is ambiguous,
-   because it names a node and not a task, and `Send` may run a node several times. The edges of the graph create only
-   one task for each node. Without the `tasks` mode, an `updates` part counts as the return of that task. The metadata
-   of a message shows whether the edges created its task (`__pregel_pull`), unless the message comes from a graph inside
-   the task. The messages of all other tasks stay until the next values.
-3. A task that fails or raises an interrupt does not count as returned.
+   because it names a node and not a task (`map_output_updates` in
+   https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_io.py), and `Send` may run a
+   node several times. The edges of the graph create only one task for each node (`prepare_next_tasks` in
+   https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_algo.py). Without the `tasks`
+   mode, an `updates` part counts as the return of that task. The metadata of a message shows whether the edges created
+   its task (`__pregel_pull`), unless the message comes from a graph inside the task. The messages of all other tasks
+   stay until the next values.
+3. A task that fails or raises an interrupt does not count as returned. LangGraph does not apply its writes, and runs it
+   again when the run continues (https://docs.langchain.com/oss/python/langgraph/interrupts).
 """
 
 from __future__ import annotations

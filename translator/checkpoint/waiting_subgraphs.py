@@ -20,18 +20,20 @@ Rules:
    (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_algo.py). The updates are
    sorted in the same way, so that a stream gives the same order as the checkpoint. The messages of a graph that runs
    inside a tool are not visible, unless that graph is a subagent.
-3. Input without a user message is recognised differently. If a subgraph has just started, its first values contain only
-   its input. If a subgraph continues, its first values contain the messages with which it stopped. The client already
-   has those messages, or gets them from a checkpoint that was read. If the stream was joined after a subgraph had
-   started, its first values may contain messages of its nodes that the client has missed. For this reason, a
-   subgraph's first values count as its input only once the stream has delivered root-graph values that contain no
-   interrupts.
+3. Input without a user message is recognised differently. LangGraph yields the values of a graph before any of its
+   nodes runs, whether the graph starts or continues (`_first` in
+   https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_loop.py). If a subgraph has just
+   started, its first values contain only its input. If a subgraph continues, its first values contain the messages with
+   which it stopped. The client already has those messages, or gets them from a checkpoint that was read. If the stream
+   was joined after a subgraph had started, its first values may contain messages of its nodes that the client has
+   missed. For this reason, a subgraph's first values count as its input only once the stream has delivered root-graph
+   values that contain no interrupts.
 4. While an interrupt is pending, the superstep of the root graph has not ended. So all messages that were emitted in it
    stay, even if they are not stored. When the run continues, the interrupted task starts again from its beginning
    (https://docs.langchain.com/oss/python/langgraph/interrupts). The messages of tasks that have returned are compared
    with the stored ones when the superstep ends.
-5. If a run continues in a waiting subgraph, it first yields values of the root graph, which do not contain the
-   subgraph's messages. These values do not remove those messages.
+5. If a run continues in a waiting subgraph, it first yields values of the root graph (same source as rule 3), which do
+   not contain the subgraph's messages. These values do not remove those messages.
 """
 
 from __future__ import annotations

@@ -7,9 +7,12 @@ Rules:
    the tool calls stay open until the model call ends. A tool call that the provider runs stays open until its result
    arrives. Reasoning stays open until a text, a tool call or other reasoning begins.
 2. The id is fixed when the first block that may be emitted arrives. If the client already has a message with that id,
-   that message is removed, because the new message will replace it in the checkpoint anyway. If the client's messages
-   are unknown, no snapshot can remove that message, so the new message is not emitted. If another model call is still
-   streaming a message with that id, the rest of that message is not emitted.
+   that message is removed, because the client would append the new text to it
+   (https://github.com/ag-ui-protocol/ag-ui/blob/main/sdks/typescript/packages/client/src/apply/default.ts). The new
+   message will replace it in the checkpoint anyway, because LangGraph's reducer replaces messages by id
+   (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/graph/message.py). If the client's
+   messages are unknown, no snapshot can remove that message, so the new message is not emitted. If another model call
+   is still streaming a message with that id, the rest of that message is not emitted.
 3. The client does not let one agent reopen an item that another agent opened
    (https://github.com/ag-ui-protocol/ag-ui/blob/main/sdks/typescript/packages/client/src/verify/verify.ts). If a
    subagent's message has the same id as another agent's message, it gets a new id, which contains the name of the

@@ -11,7 +11,7 @@ Rules:
    (https://github.com/ag-ui-protocol/ag-ui/blob/main/integrations/langgraph/python/ag_ui_langgraph/agent.py), and the
    key that CopilotKit's `copilotkit_customize_config` sets
    (https://github.com/CopilotKit/CopilotKit/blob/main/sdk-python/copilotkit/langgraph.py). Only the run's own tool
-   calls are used, because a subagent has its own state (`Owner.writes_state`).
+   calls are used, because a subagent has its own state (`ToolTasks.writes_state`).
 2. The custom event `PredictState` precedes the start of such a tool call and lists the predictions for it. CopilotKit's
    client then predicts the state from the arguments itself.
 3. The value so far is emitted each time the arguments have grown by half, and once when they are complete. This is

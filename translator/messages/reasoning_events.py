@@ -6,11 +6,14 @@ Rules:
 1. Each reasoning block from a provider becomes one reasoning span that contains one message
    (https://docs.ag-ui.com/concepts/reasoning). Both have the provider's id for the block, or the id `{message
    id}-reasoning-{n}` if the provider gives none.
-2. A block is opened when its first text or encrypted value arrives. A block that contains neither is not emitted.
+2. A block is opened when its first text or encrypted value arrives. A block that contains neither is not emitted. For
+   example, `langchain-openai` yields the beginning of each reasoning item of the Responses API, which has no text yet
+   (https://github.com/langchain-ai/langchain/blob/master/libs/partners/openai/langchain_openai/chat_models/base.py).
 3. Another block, a text or a tool call closes the block, because reasoning precedes the answer that it belongs to. If a
    later fragment continues the block, the block is opened again with the same id, and the client appends the fragment
    to it (https://github.com/ag-ui-protocol/ag-ui/blob/main/sdks/typescript/packages/client/src/apply/default.ts).
-4. A block that the client already had before this message began is not emitted again.
+4. A block that the client already had before this message began is not emitted again, because the client would append
+   its text to the text that it has (same source as rule 3).
 """
 
 from __future__ import annotations

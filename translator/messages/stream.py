@@ -418,7 +418,7 @@ class MessageStream:
             hidden = Reason.NO_CALL
         if hidden is not None:
             self._ledger.suppress(model_call.record, hidden)
-        model_call.writes_state = model_call.record.owner.writes_state and not self._tools.in_tool(ns)
+        model_call.writes_state = self._tools.writes_state(ns, model_call.record.owner)
         if model_call.writes_state:
             self._predictions.begin(metadata)
         return model_call
