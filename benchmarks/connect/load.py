@@ -5,6 +5,9 @@ over HTTP, next to `ag-ui-langgraph` on FastAPI and to a bare Starlette stream o
 take 70 % of a core of the peer. The delay of a token is from the model to the client's socket. It is told in two ways:
 in time, which is this machine's with all that uses it, and in the CPU time that the server spent meanwhile, of which
 the ratios are taken: it is what a token waits for if nothing else uses the machine.
+
+Python's garbage collector decides about the longest delays. So overload is measured twice, each time with the same
+collector for all servers: as Python has it, and as the command `serve` sets it up (`cli.serving.collector`).
 """
 
 from __future__ import annotations
@@ -51,12 +54,13 @@ class Loaded(NamedTuple):
 def rows(*, peer: bool) -> Iterator[Row]:
     """CPU by token and delays, under overload and at a rate that the peer can take."""
     kinds = ("ours", "alone", *(_PEERS if peer else ()))
-    servers = {kind: asyncio.run(_loaded(kind, _PER_SECOND, _TOKENS)) for kind in kinds}
-    yield from _rows("overload", servers)
+    for collector, name in (("python", "overload, Python's collector"), ("serve", "overload")):
+        servers = {kind: asyncio.run(_loaded(kind, collector, _PER_SECOND, _TOKENS)) for kind in kinds}
+        yield from _rows(name, servers)
     if peer:
         rate = _BUSY / servers["peer"].cpu / RUNS
         tokens = max(10, round(rate * _BUSY_SECONDS))
-        yield from _rows("busy", {kind: asyncio.run(_loaded(kind, rate, tokens)) for kind in kinds})
+        yield from _rows("busy", {kind: asyncio.run(_loaded(kind, "serve", rate, tokens)) for kind in kinds})
 
 
 def _rows(name: str, servers: dict[str, Loaded]) -> Iterator[Row]:
@@ -82,8 +86,8 @@ def _rows(name: str, servers: dict[str, Loaded]) -> Iterator[Row]:
         yield Row("load", f"{title}: work before a token is sent, p99", ours.work99 / peer.work99, "x", bound, note)
 
 
-async def _loaded(kind: str, rate: float, tokens: int) -> Loaded:
-    arguments = (kind, str(rate), str(tokens), str(RUNS))
+async def _loaded(kind: str, collector: str, rate: float, tokens: int) -> Loaded:
+    arguments = (kind, collector, str(rate), str(tokens), str(RUNS))
     async with measured_server("benchmarks.connect.loaded", *arguments) as http:
         port = http.base_url.port
         assert port is not None

@@ -1,14 +1,15 @@
-"""The process that `load` measures: `python -m benchmarks.connect.loaded PORT KIND RATE TOKENS RUNS`. Never what is
-measured of it.
+"""The process that `load` measures: `python -m benchmarks.connect.loaded PORT KIND COLLECTOR RATE TOKENS RUNS`. Never
+what is measured of it.
 
 POST /run    a run whose model says so many tokens at this rate; each token is the time at which it was said, and what
              the process had spent by then
-GET  /spent  CPU seconds of the process since the models began; and the percentiles of what it spent between a token
-             was said and was sent, so that others who use the machine do not count
+GET  /spent  `?what=cpu`: CPU seconds of the process since the models began; `?what=p50`, `?what=p99`: percentiles of
+             what it spent between a token was said and was sent, so that others who use the machine do not count
 
 `KIND`: `ours` is `agui_app`; `peer` is `ag-ui-langgraph` on FastAPI, as its documentation has it; `quiet` is the same
-without raw events; `alone` is a bare Starlette stream of the graph's tokens. The models begin together, when all runs
-have called theirs: what it costs to start a run is no part of this.
+without raw events; `alone` is a bare Starlette stream of the graph's tokens. `COLLECTOR`: `serve` sets the garbage
+collector up as the command `serve` does it, whatever the kind; `python` leaves it as Python has it. The models begin
+together, when all runs have called theirs: what it costs to start a run is no part of this.
 """
 
 from __future__ import annotations
@@ -28,12 +29,13 @@ from langchain_core.outputs import ChatGenerationChunk
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.pregel import Pregel
+from langgraph_agui.connect.cli.serving.collector import set_up_collector
 from langgraph_agui.connect.serve import agui_app
 from langgraph_agui.connect.testing import ScriptedChatModel
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
-from starlette.routing import BaseRoute, Mount, Route
+from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..graphs import ASKED, bare, config
@@ -119,19 +121,22 @@ def _app(kind: str, rate: float, tokens: int, runs: int) -> Starlette:
     graph = _graph(rate, tokens, models)
 
     async def spent(request: Request) -> Response:
-        return JSONResponse({"cpu": models.cpu, "p50": models.delay(50), "p99": models.delay(99)})
+        what = request.query_params["what"]
+        return JSONResponse(models.cpu if what == "cpu" else models.delay(int(what.removeprefix("p"))))
 
     async def alone(request: Request) -> Response:
         await request.body()
         return StreamingResponse(_frames(graph), media_type="text/event-stream")
 
-    served: dict[str, Callable[[], BaseRoute]] = {
-        "ours": lambda: Mount("/", agui_app({"run": graph})),
-        "alone": lambda: Route("/run", alone, methods=["POST"]),
-        "quiet": lambda: Mount("/", Peer(graph, raw=False).app("/run")),
-        "peer": lambda: Mount("/", Peer(graph, raw=True).app("/run")),
+    makers: dict[str, Callable[[], Any]] = {
+        "ours": lambda: agui_app({"run": graph}),
+        "alone": lambda: Starlette(routes=[Route("/run", alone, methods=["POST"])]),
+        "quiet": lambda: Peer(graph, raw=False).app("/run"),
+        "peer": lambda: Peer(graph, raw=True).app("/run"),
     }
-    return Starlette(routes=[Route("/spent", spent), Mount("/", models.watching(Starlette(routes=[served[kind]()])))])
+    app = makers[kind]()
+    routes = [Route("/spent", spent), Mount("/", models.watching(app))]
+    return Starlette(routes=routes, lifespan=lambda _: app.router.lifespan_context(app))
 
 
 async def _frames(graph: Pregel[Any, Any, Any, Any]) -> AsyncIterator[bytes]:
@@ -150,5 +155,8 @@ async def _serve(port: int, app: Starlette) -> None:
 
 
 if __name__ == "__main__":
-    _, port, kind, rate, tokens, runs = sys.argv
-    asyncio.run(_serve(int(port), _app(kind, float(rate), int(tokens), int(runs))))
+    _, port, kind, collector, rate, tokens, runs = sys.argv
+    app = _app(kind, float(rate), int(tokens), int(runs))
+    if collector == "serve":
+        set_up_collector()
+    asyncio.run(_serve(int(port), app))

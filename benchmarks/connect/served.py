@@ -3,9 +3,11 @@
 POST /answering           an agent, as `agui_app` serves it
 POST /answering-N         the same with N tokens, for each N of `SIZES`
 POST /quiet               another, whose run starts and then emits nothing
-POST /bare                the frames of one such answer, sent by a bare Starlette stream
-POST /alone, /alone-N     the same, a frame for each part of the graph's stream: the graph runs, nothing is translated
-GET  /spent               CPU seconds and bytes of memory of the process
+POST /bare                the events of one such answer, sent by a bare Starlette stream
+POST /alone, /alone-N     the same, an event for each part of the graph's stream: the graph runs, nothing is translated
+GET  /spent               `?what=cpu`: CPU seconds of the process; `?what=memory`: bytes, after a collection of garbage
+
+The garbage collector is set up as `serve` does it, and that for all of these.
 """
 
 from __future__ import annotations
@@ -22,11 +24,12 @@ import uvicorn
 from ag_ui.core import RunAgentInput
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.connect import run_sse
-from langgraph_agui.connect.serve import agui_app
+from langgraph_agui.connect.cli.serving.collector import set_up_collector
+from langgraph_agui.connect.serve import agui_routes
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
-from starlette.routing import Mount, Route
+from starlette.routing import Route
 
 from ..graphs import ASKED, answering, bare, config
 
@@ -46,7 +49,7 @@ async def app() -> Starlette:
     """All that is measured, in one app."""
     graphs = {"": answering(TOKENS), **{f"-{tokens}": answering(tokens) for tokens in SIZES}}
     given = RunAgentInput.model_validate(input_of("recorded"))
-    frames = {suffix: [frame async for frame in run_sse(graph, given)] for suffix, graph in graphs.items()}
+    frames = {suffix: await _frames(graph, given) for suffix, graph in graphs.items()}
 
     async def sent(request: Request) -> Response:
         await request.body()
@@ -60,7 +63,14 @@ async def app() -> Starlette:
     own = [Route("/bare", sent, methods=["POST"]), Route("/spent", _spent)]
     own += [Route(f"/alone{suffix}", alone, methods=["POST"]) for suffix in graphs]
     agents = {f"answering{suffix}": graph for suffix, graph in graphs.items()}
-    return Starlette(routes=[*own, Mount("/", agui_app({**agents, "quiet": _quiet()}))])
+    served = agui_routes({**agents, "quiet": _quiet()}, path="")
+    return Starlette(routes=[*own, *served], lifespan=served.lifespan)
+
+
+async def _frames(graph: Any, given: RunAgentInput) -> list[bytes]:
+    """The frames of an answer, one for each event."""
+    body = b"".join([batch async for batch in run_sse(graph, given)])
+    return [frame + b"\n\n" for frame in body.split(b"\n\n")[:-1]]
 
 
 async def _one_by_one(frames: list[bytes]) -> AsyncIterator[bytes]:
@@ -85,8 +95,10 @@ def _quiet() -> Any:
 
 
 async def _spent(request: Request) -> Response:
+    if request.query_params["what"] == "cpu":
+        return JSONResponse(process_time())
     gc.collect()
-    return JSONResponse({"cpu": process_time(), "memory": _resident()})
+    return JSONResponse(_resident())
 
 
 def _resident() -> int:
@@ -96,7 +108,9 @@ def _resident() -> int:
 
 async def _serve(port: int) -> None:
     settings: dict[str, Any] = {"log_level": "error", "http": "h11", "lifespan": "on", "timeout_graceful_shutdown": 5}
-    await uvicorn.Server(uvicorn.Config(await app(), port=port, backlog=4096, **settings)).serve()
+    served = await app()
+    set_up_collector()
+    await uvicorn.Server(uvicorn.Config(served, port=port, backlog=4096, **settings)).serve()
 
 
 if __name__ == "__main__":

@@ -31,14 +31,14 @@ async def measured_server(module: str, *arguments: str) -> AsyncIterator[httpx.A
 
 async def spent(http: httpx.AsyncClient, what: str) -> float:
     """What the process says that it has spent."""
-    return float((await http.get("/spent")).json()[what])
+    return float((await http.get("/spent", params={"what": what})).json())
 
 
 async def _until_up(http: httpx.AsyncClient) -> None:
     async with asyncio.timeout(_WITHIN):
         while True:
             try:
-                await http.get("/spent")
+                await spent(http, "cpu")
                 return
             except httpx.ConnectError:
                 await asyncio.sleep(0.1)

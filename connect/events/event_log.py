@@ -205,7 +205,7 @@ class EventLog:
         self._attached -= 1
         self.readers -= is_counted
         if not self._attached:
-            self._drop(len(self._ring))
+            self._first, self._ring, self.kept = self.end, [], 0
         if is_counted and not self.readers and self.on_last_reader_left is not None and not self.is_closed:
             self.on_last_reader_left()
 
