@@ -35,7 +35,6 @@ from ..submission import ThreadRead
 from .checkpointers import reading
 from .checkpoints.progress import Progress
 from .encryption import SealedError, unseal
-from .factory import MadeGraph
 from .port import LocalPort, configs_of
 from .run.configs import graph_config
 from .run.run_input import MOST_ATTEMPTS, RunInput
@@ -71,14 +70,15 @@ async def continue_run(source: GraphSource, intake: Intake, options: Options, lo
         if source.factory is not None and ending is None:
             config = merge_configs(*configs_of(source, request), {"configurable": {"run_id": run_input.run_id}})
             try:
-                made = await source.factory.make("threads.create_run", config, source.user, label, context)
-                left.callback(_leave_if_unused, made)
+                made = left.enter_context(
+                    await source.factory.make("threads.create_run", config, source.user, label, context)
+                )
             except Exception as error:
                 _log.error("The lost run fails: its graph could not be made (%s).", label, exc_info=error)
                 ending = Failed(error)
         graph = source.graph if made is None else made.graph
         now = ThreadNow(None, None, lost.number, has_inputs=False)
-        port = LocalPort(thread, request, graph, now, None, made, lambda run, _: run.attach(request.reader()))
+        port = LocalPort(thread, request, now, None, made, lambda run, _: run.attach(request.reader()))
         with reading(label):
             read = await thread.read(graph, graph_config(graph, *configs_of(source, request)), None, options)
         progress = await port.progress(run_input)
@@ -175,8 +175,3 @@ def _view(thread_id: str, run_input: RunInput, progress: Progress, read: ThreadR
         values[options.messages_key] = [*(values.get(options.messages_key) or ()), *new]
     view = idle_view(thread_id, RunOutcome(run_input.run_id, values, Finished()), options)
     return ClientView(view.messages, view.state, view.version)
-
-
-def _leave_if_unused(made: MadeGraph) -> None:
-    if not made.is_taken:
-        made.leave()

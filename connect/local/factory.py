@@ -64,13 +64,21 @@ class UnusableGraphError(TypeError):
 
 
 class MadeGraph:
-    """A graph that was made for one request. `left`: the future for which its context manager waits, if it has one."""
+    """A graph that was made for one request. At the end of a `with` block it is left, unless a run has taken it.
+    `left`: the future for which its context manager waits, if it has one."""
 
     def __init__(self, graph: Graph, left: asyncio.Future[BaseException | None] | None = None) -> None:
         self.graph = graph
         self.is_taken = False
         """Whether a run has taken the graph, and will leave it."""
         self._left = left
+
+    def __enter__(self) -> MadeGraph:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if not self.is_taken:
+            self.leave()
 
     @property
     def is_open(self) -> bool:

@@ -35,7 +35,7 @@ from ..replaced_messages import outcome_with_replaced
 from ..run_outcome import RunOutcome
 from ..submission import NewRun, ThreadRead
 from ..thread_info import Checkpoint
-from .checkpointers import Graph, reading, wait_for_answer
+from .checkpointers import reading, wait_for_answer
 from .checkpoints.clock import newest_id, wait_for_clock
 from .checkpoints.history import history
 from .checkpoints.progress import Progress, read_progress
@@ -59,10 +59,9 @@ _log = logging.getLogger(__name__)
 class LocalPort:
     """A thread of this process for an input; see `submission.Port`.
 
-    - `graph`: the graph that runs, and reads the thread.
     - `now`: what the run store knows of the thread.
     - `ticket`: the ticket of the input, which has the turn; None if there is no input.
-    - `made`: the graph, if it was made for this run alone.
+    - `made`: the graph that runs, and reads the thread, if it was made for this run alone.
     - `follow`: returns the events of a run that has started, and then those of the rest of its input.
     """
 
@@ -70,7 +69,6 @@ class LocalPort:
         self,
         thread: LocalThread,
         request: RunRequest,
-        graph: Graph,
         now: ThreadNow,
         ticket: Ticket | None,
         made: MadeGraph | None,
@@ -81,7 +79,8 @@ class LocalPort:
         self.channels = source.input_channels(request.options)
         self.no_edits, self.unused = source.runs.no_edits, source.unused
         self._thread, self._source, self._runs, self._request = thread, source, source.runs, request
-        self._graph, self._ticket, self._made, self._follow = graph, ticket, made, follow
+        self._graph = graph = source.graph if made is None else made.graph
+        self._ticket, self._made, self._follow = ticket, made, follow
         self._config = graph_config(graph, *configs_of(source, request))
         self._options = request.options
         self._read = CheckpointRead(ThreadState())
@@ -111,8 +110,7 @@ class LocalPort:
     async def drop(self) -> None:
         """See `Port`."""
         await wait_for_clock(await self._newest_id(), self.label)
-        known = self._runs.owners.known(self._thread.key) or {}
-        stamp = {name: known.get(name, value) for name, value in self._source.stamp.items()}
+        stamp = self._runs.owners.with_known(self._thread.key, self._source.stamp)
         # A checkpoint that no run writes does not get the thread's metadata by itself.
         config = merge_configs(self._config, {"metadata": stamp})
         with reading(self.label):

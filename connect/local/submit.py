@@ -144,8 +144,7 @@ class _Input:
         graph decides what the thread waits for, and which tools the graph runs itself."""
         source, request, factory = self._source, self._request, self._source.factory
         if factory is None:
-            port = LocalPort(self._thread, request, source.graph, now, ticket, None, self._follow)
-            return await submit(request, port)
+            return await submit(request, LocalPort(self._thread, request, now, ticket, None, self._follow))
         channels = source.input_channels(request.options)
         context = context_for(channels, request.run_input, request.intake, request.added)
         config = merge_configs(*configs_of(source, request), {"configurable": {"run_id": request.run_input.run_id}})
@@ -153,12 +152,8 @@ class _Input:
             made = await factory.make("threads.create_run", config, source.user, self._label, context)
         except Exception as error:
             return one_batch(_not_made(request, error, self._label))
-        try:
-            port = LocalPort(self._thread, request, made.graph, now, ticket, made, self._follow)
-            return await submit(request, port)
-        finally:
-            if not made.is_taken:
-                made.leave()
+        with made:
+            return await submit(request, LocalPort(self._thread, request, now, ticket, made, self._follow))
 
     def _own(self, work: Coroutine[Any, Any, _Result]) -> asyncio.Task[_Result]:
         """Returns a task that the process's runs own, and that may outlive the request."""

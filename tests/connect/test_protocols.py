@@ -192,6 +192,7 @@ def test_a_service_opens_threads_in_one_place() -> None:
         if isinstance(node, ast.Attribute) and node.attr == "thread_id"
     }
     assert elsewhere == {
+        ("agents.py", "lost.thread.thread_id"),  # in the log, if no graph can be made for a lost run
         ("operations.py", "self.input.thread_id"),
         ("streams/endings.py", "run_input.thread_id"),  # in the events that it makes
         ("streams/transmission.py", "self._stream.thread_id"),  # in the log

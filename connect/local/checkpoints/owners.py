@@ -35,11 +35,16 @@ class Owners:
         """Returns the thread's metadata, if this process knows any."""
         return self._known.get(key)
 
+    def with_known(self, key: ThreadKey, metadata: Metadata) -> dict[str, Any]:
+        """Returns these metadata, with the thread's own values where this process knows them."""
+        known = self._known.get(key, {})
+        return {name: known.get(name, value) for name, value in metadata.items()}
+
     def note(self, key: ThreadKey, metadata: Metadata) -> dict[str, Any]:
         """Adds these metadata to those of a thread, whose own take precedence. Returns the thread's metadata of these
         keys."""
-        self._known[key] = merged = {**metadata, **self._known.get(key, {})}
-        return {name: merged[name] for name in metadata}
+        self._known[key] = {**metadata, **self._known.get(key, {})}
+        return self.with_known(key, metadata)
 
     async def find(self, key: ThreadKey, saver: BaseCheckpointSaver[Any], access: Access) -> Metadata | None:
         """Returns the metadata of a thread, as far as `access` depends on them; None if there is no such thread. Raises

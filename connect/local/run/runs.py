@@ -218,8 +218,7 @@ class Runs:
         kept = self._kept(setup.run_input, run)
         if kept and setup.run_input is not None:
             config["configurable"][ATTEMPT] = setup.run_input.attempt
-        known = self.owners.known(thread) or {}
-        run.metadata = {name: known.get(name, value) for name, value in (setup.stamp or Access(agent).stamp).items()}
+        run.metadata = self.owners.with_known(thread, setup.stamp or Access(agent).stamp)
         holder = await self._claim(graph, run, setup, kept)
         self._live[thread] = run
         if run.metadata:
