@@ -144,7 +144,7 @@ class Backend(Protocol):
         self, thread_id: str, reader: Reader, options: Options | None, *, past_errors: PastErrors, poll: float
     ) -> Batches:
         """Returns the events of the thread's state, and then of every run on it, until the reader leaves. `poll`:
-        seconds between reads, where changes are not announced. The iterator raises `PlatformError` and
+        seconds between reads, if changes are not announced. The iterator raises `PlatformError` and
         `ConnectionLost`."""
 
     def watch_assistant(

@@ -57,8 +57,8 @@ def _run_of_writer(thread: JsonObject) -> JsonObject:
 class ThreadFollower:
     """Keeps track of what one reader has of a platform's thread, and makes its next events.
 
-    `options`: None shows, of each run, the channels of its assistant's output schema. `since`: of the runs that ended
-    before the first look, those created later than this are emitted; None emits only the last one.
+    `options`: None shows, of each run, the channels of its assistant's output schema. `since`: the runs that ended
+    before the first look are emitted if they were created later than this; None emits only the last one.
     """
 
     def __init__(

@@ -138,7 +138,7 @@ class Commands:
                 if tries_left:
                     continue
                 if self._is_available and self._is_logged:
-                    is_expected = isinstance(error, FAILURES)  # else it is e.g. what a credential provider raises
+                    is_expected = isinstance(error, FAILURES)  # a credential provider may raise others
                     text = "Redis does not answer (%s: %s). Runs of this process continue."
                     _log.warning(text, *_described(error), exc_info=None if is_expected else error)
                 self._is_available = False
