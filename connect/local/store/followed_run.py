@@ -340,7 +340,7 @@ class FollowedRun:
     def _begin_anew(self, entry: Entry) -> None:
         self._view = ClientView(version=PROTOCOL_VERSION)
         for event, _ in entry.events(self._thread.cipher):
-            self._view.apply(event)
+            self._view.apply_emitted(event)
         self._events.restart(self._view, entry.at, self.number)
         self._is_in_view = True
         self._has_view.set()
@@ -350,7 +350,7 @@ class FollowedRun:
         first = entry.at - len(logged) + 1
         batch = [EncodedEvent(event, self.number, at, frame) for at, (event, frame) in enumerate(logged, first)]
         for encoded in batch:
-            self._view.apply(encoded.event)
+            self._view.apply_emitted(encoded.event)
         self._events.publish_encoded(batch)
 
     async def _check(self) -> None:

@@ -2,13 +2,16 @@
 
 from typing import Any
 
+import pytest
 from langgraph_agui.connect.local.store.active_run import ThreadKey
 from langgraph_agui.connect.local.store.background import Background
 from langgraph_agui.connect.local.store.followed_run import FollowedRun
 from langgraph_agui.connect.local.store.logs import Logs
 from langgraph_agui.connect.local.store.memory_database import MemoryData, MemoryRunDatabase
 from langgraph_agui.connect.local.store.records import MORE, SNAPSHOT, Claim, Entry
-from langgraph_agui.translator import encode, events
+from langgraph_agui.translator import encode, events, to_model
+
+from tests.support.counting import count_calls
 
 PIECES = [events.text_content("m", text) for text in ("one ", "two ", "three ")]
 
@@ -17,14 +20,31 @@ def entry(number: int, *given: dict[str, Any], kind: str = MORE) -> Entry:
     return Entry(7, number, kind, number + 1, b"".join(map(encode, given)))
 
 
-async def test_events_are_applied_once_and_not_before_those_that_are_missing() -> None:
+BEGUN = entry(1, events.run_started("t", "r", "1.0"), events.text_start("m"), kind=SNAPSHOT)
+
+
+@pytest.fixture
+async def run() -> FollowedRun:
     database = MemoryRunDatabase(MemoryData(), "p", lambda _: None)
     thread, claim, logs = ThreadKey("n", "t"), Claim("r", "chat", "p", {}), Logs(database, Background())
-    run = FollowedRun(database, logs, thread, 7, claim, on_lost=lambda *_: None, on_continued=lambda *_: None)
-    begun = entry(1, events.run_started("t", "r", "1.0"), events.text_start("m"), kind=SNAPSHOT)
+    return FollowedRun(database, logs, thread, 7, claim, on_lost=lambda *_: None, on_continued=lambda *_: None)
+
+
+async def test_events_are_applied_once_and_not_before_those_that_are_missing(run: FollowedRun) -> None:
     first, second, third = (entry(number, piece) for number, piece in enumerate(PIECES, 2))
     texts = []
-    for entries in ([second], [begun], [third], [first, first], [third], [begun, second], [second, third, first]):
+    for entries in ([second], [BEGUN], [third], [first, first], [third], [BEGUN, second], [second, third, first]):
         run._take(entries)
         texts.append(run._view.messages[-1]["content"] if run._view.messages else None)
     assert texts == [None, "", "", "one ", "one ", "one two ", "one two three "]
+
+
+async def test_events_that_another_process_has_checked_are_not_checked_again(run: FollowedRun) -> None:
+    entries = [BEGUN, *(entry(number, piece) for number, piece in enumerate(PIECES, 2))]
+    assert count_calls(lambda: run._take(entries)).of(to_model) == 0
+    assert run._view.messages[-1]["content"] == "one two three "
+
+
+async def test_an_event_of_a_type_that_only_later_versions_have_is_passed_on(run: FollowedRun) -> None:
+    run._take([BEGUN, entry(2, {"type": "LATER", "value": 1}), entry(3, PIECES[0])])
+    assert (run._view.messages[-1]["content"], run.is_over) == ("one ", False)
