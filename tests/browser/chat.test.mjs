@@ -33,7 +33,9 @@ class Chat {
     return new Chat(page);
   }
 
+  /** Says it as soon as no run goes on: until a run has ended, which is later than its last word, the button stops it. */
   async say(text) {
+    await until(() => this.button.isDisabled(), "the run does not end");
     await this.page.getByTestId("copilot-chat-textarea").fill(text);
     await this.button.click();
   }
