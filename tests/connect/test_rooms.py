@@ -4,6 +4,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -27,8 +28,13 @@ LAYERS = (
 """Each imports those before it; `local` and `platform`, `serve` and `acp` do not import each other."""
 
 
-def imported() -> Iterator[tuple[str, str]]:
+@cache
+def imported() -> frozenset[tuple[str, str]]:
     """Every import within `connect`, as (module that imports, module that is imported)."""
+    return frozenset(_imported())
+
+
+def _imported() -> Iterator[tuple[str, str]]:
     modules = {".".join(path.relative_to(ROOT).with_suffix("").parts) for path in ROOT.rglob("*.py")}
     for path in sorted(ROOT.rglob("*.py")):
         here = path.relative_to(ROOT).with_suffix("").parts

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -30,8 +31,13 @@ LAYERS = (
 """Each imports those before it; rooms of one layer do not import each other."""
 
 
-def imported(folder: Path) -> Iterator[tuple[str, str]]:
+@cache
+def imported(folder: Path) -> frozenset[tuple[str, str]]:
     """Every import of a module of the translator, as (module that imports, module that is imported)."""
+    return frozenset(_imported(folder))
+
+
+def _imported(folder: Path) -> Iterator[tuple[str, str]]:
     modules = {".".join(path.relative_to(ROOT).with_suffix("").parts) for path in (ROOT / "translator").rglob("*.py")}
     for path in sorted(folder.rglob("*.py")):
         here = path.relative_to(ROOT).with_suffix("").parts
