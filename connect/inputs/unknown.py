@@ -51,8 +51,8 @@ def read_input(data: RunAgentInput | Mapping[str, Any], agent: object, *, is_run
     entries = _filter(
         _get(data, "resume"), lambda entry: _if_known(entry, "status", _STATUSES, "resume status", skipped)
     )
-    known = _with_field(_with_field(data, "messages", messages), "resume", entries)
-    run_input = known if isinstance(known, RunAgentInput) else validate_input(known)
+    readable = _with_field(_with_field(data, "messages", messages), "resume", entries)
+    run_input = readable if isinstance(readable, RunAgentInput) else validate_input(readable)
     if skipped:
         context = log_context(agent, run_input.thread_id, run_input.run_id)
         _log.warning(

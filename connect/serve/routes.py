@@ -77,7 +77,7 @@ class AguiRoutes(list[BaseRoute]):
         closing.reopen()
         service.has_lifespan = True
         signals = end_at_signals(closing) if self._signals else nullcontext()
-        served = [each for agent in service.agents.values() if (each := agent.served()) is not None]
+        served = [entry for agent in service.agents.values() if (entry := agent.served()) is not None]
         for agent in served:
             if agent.continue_run is not None and not agent.runs.store.is_shared:
                 _log.info(

@@ -78,7 +78,7 @@ class Grammar:
         elif item in _ITEMS and change in _CHANGES:
             key = item.removesuffix("_MESSAGE") if item != "TEXT_MESSAGE" else item, event[_ITEMS[item][1]]
             parent = "TEXT_MESSAGE", event.get("parentMessageId", "")
-            if any(known in owners and owners[known] != owner for known in (key, parent)) and owner is not None:
+            if any(part in owners and owners[part] != owner for part in (key, parent)) and owner is not None:
                 yield f"{key[1]} does not belong to the subagent {owner}"
             elif owner is None and {key, parent} <= owners.keys() and owners[key] != owners[parent]:
                 yield f"{key[1]} and its message do not belong to the same subagent"

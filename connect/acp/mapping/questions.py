@@ -62,20 +62,20 @@ AskingOne = Generator[Request, Any, Json]
 
 @dataclass(slots=True)
 class Approvals:
-    """The calls that the user has approved in advance. `given` are the approvals for the whole session, by tool; for
-    tools that execute commands, only the same command is approved. `by_mode` are the tools that the chosen mode
+    """The calls that the user has approved in advance. `for_session` are the approvals for the whole session, by tool;
+    for tools that execute commands, only the same command is approved. `by_mode` are the tools that the chosen mode
     approves."""
 
-    given: set[tuple[str, str | None]] = field(default_factory=set)
+    for_session: set[tuple[str, str | None]] = field(default_factory=set)
     by_mode: frozenset[str] = frozenset()
 
     def covers(self, card: Card) -> bool:
         """Whether the call is approved already."""
-        return card.name in self.by_mode or _scope(card) in self.given
+        return card.name in self.by_mode or _scope(card) in self.for_session
 
     def add(self, card: Card) -> None:
         """Approves all later calls like this one."""
-        self.given.add(_scope(card))
+        self.for_session.add(_scope(card))
 
 
 _APPROVE: Final[Json] = {"optionId": "approve", "name": "Allow", "kind": "allow_once"}
@@ -213,8 +213,8 @@ class _Questions:
         card = {"toolCallId": own_id, "title": text, "kind": "other", "status": "pending"}
         yield Emit([{"sessionUpdate": "tool_call", **card}])
         answer = yield Permission(card, options)
-        is_given = answer in [option["optionId"] for option in options if option["kind"] == "allow_once"]
-        status = "completed" if is_given else "failed"
+        is_allowed = answer in [option["optionId"] for option in options if option["kind"] == "allow_once"]
+        status = "completed" if is_allowed else "failed"
         yield Emit([{"sessionUpdate": "tool_call_update", "toolCallId": own_id, "status": status}])
         return answer if isinstance(answer, str) else None
 

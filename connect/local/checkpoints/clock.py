@@ -41,7 +41,7 @@ async def newest_id(saver: BaseCheckpointSaver[Any], thread_id: str) -> str:
     checkpointer raises."""
     if isinstance(saver, InMemorySaver):  # it lists namespace by namespace, and a lookup would create the thread
         spaces = saver.storage[thread_id].values() if thread_id in saver.storage else ()
-        return max((each for space in spaces for each in space), default="")
+        return max((checkpoint_id for space in spaces for checkpoint_id in space), default="")
     newest = [checkpoint async for checkpoint in saver.alist({"configurable": {"thread_id": thread_id}}, limit=1)]
     return newest[0].checkpoint["id"] if newest else ""
 

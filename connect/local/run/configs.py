@@ -42,8 +42,8 @@ def graph_config(graph: Pregel[Any, Any, Any, Any], *configs: Mapping[str, Any])
 def check_durability(graph: Pregel[Any, Any, Any, Any], config: Mapping[str, Any]) -> None:
     """Raises `ValueError` if the config of a graph or of its run asks for the durability `exit`. Nothing of a run is
     stored then before it ends, so no other process could continue it."""
-    for each in (graph.config or {}, config):
-        if (each.get("configurable") or {}).get(_DURABILITY) == "exit":
+    for settings in (graph.config or {}, config):
+        if (settings.get("configurable") or {}).get(_DURABILITY) == "exit":
             raise ValueError("on_lost='continue': expected the durability 'sync', or none, got 'exit' in the config")
 
 

@@ -67,4 +67,4 @@ async def save_partial_messages(
 
 
 def _messages(emitted: Iterable[Mapping[str, Any]]) -> list[Any]:
-    return [AIMessage(each["content"], id=each["id"], name=each.get("name")) for each in emitted]
+    return [AIMessage(message["content"], id=message["id"], name=message.get("name")) for message in emitted]

@@ -107,7 +107,7 @@ class RunInput:
 
     def to_json(self) -> bytes:
         """Returns the JSON that is kept. Raises `NotJsonError`."""
-        stored = {each.name: _stored(getattr(self, each.name), each.name) for each in fields(self)}
+        stored = {part.name: _stored(getattr(self, part.name), part.name) for part in fields(self)}
         return json.dumps({"format": _FORMAT, **stored}).encode()
 
     @classmethod

@@ -287,7 +287,7 @@ class Runs:
     def continue_run(self, lost: LostRun) -> None:
         """Continues a lost run in the background, if an app serves its agent with these runs, and unless another
         process is faster. Does nothing if this process is about to continue it, or is ending."""
-        served = next((each for each in _served() if each.runs is self and each.name == lost.claim.agent), None)
+        served = next((agent for agent in _served() if agent.runs is self and agent.name == lost.claim.agent), None)
         if served is None or served.continue_run is None or lost.thread in self._continuing or self.is_closed:
             return
         task = self._continuing[lost.thread] = asyncio.get_running_loop().create_task(self._continue(served, lost))
@@ -488,11 +488,11 @@ def runs_of(graph: Graph, agent: str | None) -> Runs:
     the agent of this name with the same checkpointer, since a graph may be built for each request; otherwise those of
     the event loop. The first of several apps wins. Raises `RuntimeError` outside an event loop."""
     served, saver = _served(), graph.checkpointer
-    by_graph = (each.runs for each in served if each.graph() is graph and agent in (None, each.name))
+    by_graph = (other.runs for other in served if other.graph() is graph and agent in (None, other.name))
     by_name = (
-        each.runs
-        for each in served
-        if each.name == agent and (known := each.graph()) is not None and known.checkpointer is saver
+        other.runs
+        for other in served
+        if other.name == agent and (its_graph := other.graph()) is not None and its_graph.checkpointer is saver
     )
     return next(chain(by_graph, by_name), None) or default_runs()
 
@@ -502,8 +502,8 @@ def default_runs() -> Runs:
     loop."""
     loop = asyncio.get_running_loop()
     if loop not in _defaults or _defaults[loop].is_closed:
-        for ended in [each for each in _defaults if each.is_closed()]:
-            del _defaults[ended]  # the runs that its store keeps would keep the loop
+        for closed in [loop for loop in _defaults if loop.is_closed()]:
+            del _defaults[closed]  # the runs that its store keeps would keep the loop
         _defaults[loop] = Runs()
     return _defaults[loop]
 

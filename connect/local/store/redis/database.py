@@ -103,12 +103,12 @@ class RedisRunDatabase(RedisLeaseRenewer, RunDatabase):
         ticket: str = "",
     ) -> Claimed | Claim | float | Literal["closed", "changed"]:
         """See `RunDatabase.claim`."""
-        keys, wanted = Keys(thread), "" if revision is None else revision
+        keys, expected = Keys(thread), "" if revision is None else revision
         names, half = (*self._lease_keys(thread), *_line(thread)), self._lease_ms // 2
-        given = (half, token, self._lease_ms, _DAY, claim.to_json(), keys.channel, contact or b"", wanted, run_input)
+        args = (half, token, self._lease_ms, _DAY, claim.to_json(), keys.channel, contact or b"", expected, run_input)
         if run_input:
             await self._note_continuable(thread, token)
-        answer, value, last = await self._commands.run(scripts.CLAIM, names, (*given, claim.continues, ticket))
+        answer, value, last = await self._commands.run(scripts.CLAIM, names, (*args, claim.continues, ticket))
         if answer == b"claimed":
             return Claimed(int(value), RunEnd.from_json(last, thread.cipher) if last else None)
         if answer == b"busy":
@@ -125,7 +125,7 @@ class RedisRunDatabase(RedisLeaseRenewer, RunDatabase):
 
     async def lease_of(self, thread: ThreadKey) -> Lease:
         """See `RunDatabase.lease_of`."""
-        names, args = self._known_keys(thread), (self._lease_ms // 2,)
+        names, args = self._lease_and_line_keys(thread), (self._lease_ms // 2,)
         return _lease(await self._commands.run(scripts.LEASE, names, args), thread.cipher)
 
     async def append(self, entries: Sequence[Append]) -> list[Appended]:
@@ -173,7 +173,7 @@ class RedisRunDatabase(RedisLeaseRenewer, RunDatabase):
         noted: Any = await self._commands.ask(lambda: self._client.zrange(name, 0, -1, withscores=True))
         for runs in (noted[start : start + _AT_ONCE] for start in range(0, len(noted), _AT_ONCE)):
             threads = [continuable_thread(namespace, run) for run, _ in runs]
-            asked = [(self._known_keys(thread), (self._lease_ms // 2,)) for thread in threads]
+            asked = [(self._lease_and_line_keys(thread), (self._lease_ms // 2,)) for thread in threads]
             answers = await self._commands.run_all(scripts.LEASE, asked)
             leases = [_lease([*fields[:5], b"", 0], None) for fields in answers]
             lost += map(LostThread, threads, leases)
@@ -236,13 +236,13 @@ class RedisRunDatabase(RedisLeaseRenewer, RunDatabase):
 
     async def enter(self, thread: ThreadKey, ticket: str) -> tuple[Lease, bool]:
         """See `RunDatabase.enter`."""
-        given = (self._lease_ms // 2, ticket, self._lease_ms)
-        *known, has_turn = await self._commands.run(scripts.ENTER, self._known_keys(thread), given)
-        return _lease(known, thread.cipher), bool(has_turn)
+        args = (self._lease_ms // 2, ticket, self._lease_ms)
+        *fields, has_turn = await self._commands.run(scripts.ENTER, self._lease_and_line_keys(thread), args)
+        return _lease(fields, thread.cipher), bool(has_turn)
 
     async def turn(self, thread: ThreadKey, ticket: str, *, closes: bool) -> Lease | None:
         """See `RunDatabase.turn`."""
-        names = (*self._known_keys(thread), Keys(thread).closed)
+        names = (*self._lease_and_line_keys(thread), Keys(thread).closed)
         args = (self._lease_ms // 2, ticket, self._lease_ms, int(closes))
         fields = await self._commands.run(scripts.TURN, names, args)
         return _lease(fields, thread.cipher) if fields else None
@@ -278,7 +278,7 @@ class RedisRunDatabase(RedisLeaseRenewer, RunDatabase):
     def _lease_keys(self, thread: ThreadKey) -> tuple[str, str, str]:
         return Keys(thread).thread, contact_key(self.process), EMPTIED
 
-    def _known_keys(self, thread: ThreadKey) -> tuple[str, ...]:
+    def _lease_and_line_keys(self, thread: ThreadKey) -> tuple[str, ...]:
         keys = Keys(thread)
         return *self._lease_keys(thread), keys.line, keys.alive
 

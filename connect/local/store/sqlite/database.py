@@ -71,8 +71,8 @@ class SqliteRunDatabase(SqliteLeaseRenewer, RunDatabase):
         ticket: str = "",
     ) -> Claimed | Claim | float | Literal["closed", "changed"]:
         """See `RunDatabase.claim`."""
-        given = (name_of(thread), token, claim, contact, revision, self.process, self.lease, thread.cipher)
-        return await self._run(steps.claim, *given, run_input, ticket)
+        args = (name_of(thread), token, claim, contact, revision, self.process, self.lease, thread.cipher)
+        return await self._run(steps.claim, *args, run_input, ticket)
 
     async def hand_over(self, own: Own) -> bool:
         """See `RunDatabase.hand_over`."""
