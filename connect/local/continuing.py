@@ -31,9 +31,11 @@ from ..inputs import Intake, Prepared
 from ..inputs.configs import merge_configs
 from ..inputs.request import RunRequest
 from ..run_outcome import UNFINISHED, RunOutcome
-from ..submission import ThreadRead
-from .checkpointers import reading
+from .checkpointers import reading, wait_for_answer
+from .checkpoints.history import values_of
+from .checkpoints.outcome import subgraphs
 from .checkpoints.progress import Progress
+from .checkpoints.thread_state import newest, outcome_at
 from .encryption import SealedError, unseal
 from .port import LocalPort, configs_of
 from .run.configs import graph_config
@@ -80,15 +82,18 @@ async def continue_run(source: GraphSource, intake: Intake, options: Options, lo
         now = ThreadNow(None, None, lost.number, has_inputs=False)
         port = LocalPort(thread, request, now, None, made, lambda run, _: run.attach(request.reader()))
         with reading(label):
-            read = await thread.read(graph, graph_config(graph, *configs_of(source, request)), None, options)
+            config = graph_config(graph, *configs_of(source, request))
+            state = await wait_for_answer(newest(graph, config), source.read_timeout)
+            is_stopped = (await wait_for_answer(outcome_at(graph, state, None), source.read_timeout)).stopped
         progress = await port.progress(run_input)
         if ending is None:
-            ending = _ending_at(read, progress, graph.nodes, run_input, label)
-        view = _view(thread.id, run_input, progress, read, options)
+            ending = _ending_at(progress, graph.nodes, run_input, label, is_stopped=is_stopped)
+        view = _view(thread.id, run_input, progress, values_of(state), options)
         setup = port.setup(run_input.after(progress), context, options, view)
         run = await source.runs.begin(
             replace(
                 setup,
+                waiting=subgraphs(state, failed=True) if progress.has_begun or not run_input.is_turn else (),
                 stamp=lost.claim.metadata,
                 revision=lost.number,
                 continues=lost.number,
@@ -146,7 +151,7 @@ def _ending_before(lost: LostRun, run_input: RunInput) -> Ending | None:
 
 
 def _ending_at(
-    read: ThreadRead, progress: Progress, nodes: Mapping[str, Any], run_input: RunInput, label: str
+    progress: Progress, nodes: Mapping[str, Any], run_input: RunInput, label: str, *, is_stopped: bool
 ) -> Ending | None:
     """Returns how the run ends at the checkpoint where it would continue; None if it continues there."""
     if run_input.is_turn and not progress.has_begun:
@@ -155,8 +160,7 @@ def _ending_at(
         names = ", ".join(map(repr, missing))
         _log.error("The lost run fails: its graph has no node %s any more (%s).", names, label)
         return _failed(f"The run was to continue at {names}, which its graph does not have any more.")
-    is_stopped = progress.has_begun and read.outcome is not None and read.outcome.stopped
-    return Finished(at_breakpoint=True) if is_stopped else None
+    return Finished(at_breakpoint=True) if progress.has_begun and is_stopped else None
 
 
 def _failed(message: str) -> Failed:
@@ -166,10 +170,12 @@ def _failed(message: str) -> Failed:
 _UNFINISHED: Final[Mapping[str, Any]] = UNFINISHED.error
 
 
-def _view(thread_id: str, run_input: RunInput, progress: Progress, read: ThreadRead, options: Options) -> ClientView:
-    """Returns the view with which the run continues: the thread, and the messages of the run's input that the thread
-    does not have yet."""
-    values = dict(read.state.values)
+def _view(
+    thread_id: str, run_input: RunInput, progress: Progress, stored: Mapping[str, Any], options: Options
+) -> ClientView:
+    """Returns the view with which the run continues: the values of the thread, and the messages of the run's input that
+    the thread does not have yet."""
+    values = dict(stored)
     new = run_input.values.get(options.messages_key) if run_input.is_turn and not progress.has_begun else None
     if isinstance(new, Sequence):
         values[options.messages_key] = [*(values.get(options.messages_key) or ()), *new]

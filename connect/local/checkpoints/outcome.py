@@ -106,14 +106,16 @@ def _as_json(state: StateSnapshot) -> Mapping[str, Any]:
     return {"values": state.values, "tasks": tasks}
 
 
-def subgraphs(state: StateSnapshot) -> list[Subgraph]:
-    """Returns the subgraphs that wait, if the state was read with the states of its subgraphs."""
+def subgraphs(state: StateSnapshot, *, failed: bool = False) -> list[Subgraph]:
+    """Returns the subgraphs that wait, if the state was read with the states of its subgraphs. `failed`: whether those
+    that raised, or were cancelled, count too."""
     waiting: list[Subgraph] = []
     for task in state.tasks:
         inner = task.state
-        if isinstance(inner, StateSnapshot) and inner.next and task.error is None:
+        if isinstance(inner, StateSnapshot) and inner.next and (failed or task.error is None):
             ns = str(inner.config["configurable"].get("checkpoint_ns") or "")
-            waiting += [Subgraph(tuple(ns.split("|")), inner.values, tuple(pending(inner))), *subgraphs(inner)]
+            waiting.append(Subgraph(tuple(ns.split("|")), inner.values, tuple(pending(inner))))
+            waiting += subgraphs(inner, failed=failed)
     return waiting
 
 

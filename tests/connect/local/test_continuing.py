@@ -4,6 +4,7 @@ they share a run database and the checkpoints. How processes are killed: `tests.
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from langgraph_agui.connect.local.run.runs import Runs
 from langgraph_agui.connect.local.store.sqlite import SqliteRunStore
 from langgraph_agui.connect.serve import Agent, agui_app
 from langgraph_agui.connect.testing import Pause
+from langgraph_agui.translator import ClientView
 
 from tests.support.servers.serving import posted
 from tests.support.streams.mortal_runs import Database, Death, run_until_death, sqlite_database
@@ -158,6 +160,40 @@ async def test_a_deployment_hands_its_runs_over(processes: Processes, caplog: py
     assert did == ["first", "second, attempt 1 of r", "second, attempt 2 of r"]
     assert await texts(two) == ["hello", "one", "two"]
     assert "attempt 2 (agent 'chat', thread 't', run 'r')" in caplog.text
+
+
+def nesting(point: Pause | None = None) -> StateGraph[Any]:
+    """A graph whose subgraph says something in its first node, and waits in its second."""
+
+    async def speak(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [AIMessage("inner", id="inner")]}
+
+    async def wait(state: MessagesState) -> dict[str, Any]:
+        if point is not None:
+            await point()
+        return {"messages": [AIMessage("last", id="last")]}
+
+    inner = StateGraph(MessagesState).add_node("speak", speak).add_node("wait", wait)
+    compiled = inner.add_edge(START, "speak").add_edge("speak", "wait").compile()
+    return StateGraph(MessagesState).add_node("in", compiled).add_edge(START, "in")
+
+
+async def test_what_a_subgraph_has_stored_stays_visible(processes: Processes) -> None:
+    point = Pause()
+    one, two = await processes.begin(nesting(point)), await processes.begin(nesting())
+    posting(one, "hello")
+    await point.reached.wait()
+    elsewhere = reading(two)
+    await processes.end(one)
+    view, shown, events = ClientView(), list[list[str]](), await elsewhere
+    for event, following in pairwise([*events, None]):
+        assert event is not None
+        view.apply(event.model_dump(mode="json", by_alias=True, exclude_none=True))
+        if following is None or following.type != "MESSAGES_SNAPSHOT":  # of several snapshots, the last is shown
+            shown.append([message["id"] for message in view.messages])
+    since = next(place for place, ids in enumerate(shown) if "inner" in ids)
+    assert [ids for ids in shown[since:] if "inner" not in ids] == []
+    assert shown[-1][1:] == ["inner", "last"]
 
 
 async def test_a_run_is_tried_three_times(processes: Processes) -> None:
