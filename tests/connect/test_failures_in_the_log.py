@@ -11,6 +11,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_agui.connect import Intake, Local, Platform, RetryPolicy, Runs, connect, run, watch
 from langgraph_agui.connect.cli.sources.platforms import input_channels
+from langgraph_agui.connect.platform.calls import Contact
 from langgraph_agui.connect.platform.thread import PlatformThread
 from langgraph_agui.connect.serve import Agent, agui_app
 from langgraph_agui.connect.testing import Pause
@@ -153,6 +154,6 @@ async def test_what_is_asked_of_a_platform_beside_a_run(logged: Any) -> None:
 
 async def test_a_run_that_is_not_stopped_for_a_client_that_left(logged: Any) -> None:
     async with platforms() as away:
-        await PlatformThread(away["gone"].client, THREAD, ONCE).stop(RUN)
+        await PlatformThread(away["gone"].client, THREAD, Contact(ONCE)).stop(RUN)
         [(level, message)] = logged()
         assert (level, message.endswith(f"(thread '{THREAD}', run '{RUN}').")) == (WARNING, True)
