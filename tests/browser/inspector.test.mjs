@@ -136,7 +136,7 @@ scenario("a form is made from a question's schema, and its answer has the schema
   assert.ok(await page.getByRole("button", { name: "Answer" }).isDisabled());
   await page.getByLabel("Your name").fill("Ada");
   await page.getByLabel("seats").fill("two");
-  await page.getByText("This is no number.").waitFor();
+  await page.getByText("This is not a number.").waitFor();
   await page.getByLabel("seats").fill("3");
   await page.getByLabel("class").selectOption("first");
   await page.getByLabel("At the window").check();

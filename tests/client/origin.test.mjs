@@ -86,7 +86,7 @@ for (const version of VERSIONS) {
     const server = await serving(t, (_, response) => response.writeHead(404).end("no"));
     for (const threadId of ["..", ".", "\ud800"]) {
       const agent = new ThreadAgent({ url: server.url, threadId });
-      const refused = { name: "TypeError", message: /^threadId: expected a text that can be in the path of a URL, got / };
+      const refused = { name: "TypeError", message: /^threadId: expected a string that can be in the path of a URL, got / };
       assert.throws(() => agent.watch(), refused);
     }
     assert.deepEqual(server.requests, []);

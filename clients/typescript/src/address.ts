@@ -55,5 +55,5 @@ function quoted(segment: string): string {
   } catch {
     // half a character
   }
-  throw new TypeError(`threadId: expected a text that can be in the path of a URL, got ${JSON.stringify(segment)}.`);
+  throw new TypeError(`threadId: expected a string that can be in the path of a URL, got ${JSON.stringify(segment)}.`);
 }

@@ -35,7 +35,7 @@ function applied(root: Json, { op, path, from, value = null }: Operation): Json 
       if (!same(found(root, keys), value)) throw new Error(`test failed at ${path}`);
       return root;
     default:
-      throw new Error(`${op} is no operation`);
+      throw new Error(`${op} is not an operation`);
   }
 }
 
@@ -49,7 +49,7 @@ export function same(one: Json, other: Json): boolean {
 }
 
 function keysOf(path: string | undefined): string[] {
-  if (path === undefined || (path !== "" && !path.startsWith("/"))) throw new Error(`${path} is no path`);
+  if (path === undefined || (path !== "" && !path.startsWith("/"))) throw new Error(`${path} is not a path`);
   return path.split("/").slice(1).map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 

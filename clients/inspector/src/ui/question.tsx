@@ -149,7 +149,7 @@ function Request({ request, allowed, decide }: { request: JsonObject; allowed: r
             {mode === "edit" ? "Arguments" : mode === "reject" ? "Why (may be left empty)" : "The answer, in place of the tool's"}
             <DraftArea key={mode} class={mode === "edit" ? "code" : ""} rows={mode === "edit" ? 6 : 2} draft={draft} isInvalid={isInvalid} write={setDraft} />
           </label>
-          {isInvalid && <p class="wrong">This is no JSON object.</p>}
+          {isInvalid && <p class="wrong">This is not a JSON object.</p>}
           <div class="actions">
             <button type="button" onClick={() => setMode("ask")}>
               Back

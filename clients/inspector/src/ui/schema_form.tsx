@@ -95,7 +95,7 @@ function Control({ field, draft, isInvalid, write }: { field: Field; draft: stri
         <input inputMode={kind === "text" ? "text" : "decimal"} value={draft} aria-invalid={isInvalid} onInput={({ currentTarget }) => write(currentTarget.value)} />
       )}
       {help && <span class="quiet">{help}</span>}
-      {isInvalid && <span class="wrong">{kind === "json" ? "This is no JSON." : "This is no number."}</span>}
+      {isInvalid && <span class="wrong">{kind === "json" ? "This is not JSON." : "This is not a number."}</span>}
     </label>
   );
 }
