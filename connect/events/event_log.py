@@ -141,6 +141,11 @@ class EventLog:
         self._wake()
 
     @property
+    def view(self) -> ClientView:
+        """The view of the run."""
+        return self._view
+
+    @property
     def end(self) -> int:
         """How many events have been published."""
         return self._first + len(self._ring)

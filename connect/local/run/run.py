@@ -134,6 +134,8 @@ class Run:
         for subgraph in waiting:
             self._report.events += len(translator.apply_checkpoint(subgraph.values, subgraph.ns))
         self._event_log = EventLog(translator.view)
+        self._has_given_way = False
+        """Whether the event log belongs to the continuation of the run in another process."""
         self._mark = object()
         self._returning: asyncio.Task[None] | None = None
         self._save: Save | None = None
@@ -325,6 +327,15 @@ class Run:
             self._task.cancel()
         await self._is_over.wait()
 
+    def give_way(self) -> EventLog | None:
+        """See `OwnedRun`."""
+        if self.ending is not None or self._task.done():
+            return None
+        self._task.cancel()
+        self.ending = Lost("the lease was lost")
+        self.is_handed_over = self._has_given_way = True
+        return self._event_log
+
     async def _drain(self, stream: Stream) -> None:
         fed = 0
         if (confirmed := self._holder.confirmation()) is not None:
@@ -357,7 +368,7 @@ class Run:
 
     def _emit_end(self, error: Exception | None = None) -> None:
         """Publishes the run's last events, once. If the translator raises, the end is an error without details."""
-        if self._event_log.is_closed:
+        if self._event_log.is_closed or self._has_given_way:
             return
         if self.is_handed_over:
             self._event_log.close()

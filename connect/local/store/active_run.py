@@ -12,6 +12,7 @@ from langgraph.checkpoint.serde.base import CipherProtocol
 from ....translator import Ending
 from ...access import Metadata
 from ...events.encoded import Batch
+from ...events.event_log import EventLog
 from ...events.readers import Reader
 
 CANCEL_WAIT: Final = 10.0
@@ -108,6 +109,10 @@ class OwnedRun(ActiveRun, Protocol):
 
     def stop(self, ending: Ending) -> None:
         """Ends the readers' streams with this ending, and cancels the graph. Does nothing if the run has ended."""
+
+    def give_way(self) -> EventLog | None:
+        """Cancels the graph, and emits no end. Returns the event log, to which the continuation of the run in another
+        process adds its events from now on; None if the run has ended."""
 
 
 def is_news(run: ActiveRun, shown: ActiveRun | None, since: int = 0) -> bool:

@@ -69,7 +69,7 @@ class FollowedRun:
     """A run of another process, or one of this process that has ended; see `ActiveRun`.
 
     - `on_lost`: called with the lease of the thread as long as the run is lost and may be continued.
-    - `on_continued`: called with the fence and the claim of its continuation. It calls `continue_in`.
+    - `on_continued`: called when it follows the log of a continuation.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class FollowedRun:
         claim: Claim,
         *,
         on_lost: Callable[[ThreadKey, Lease], None],
-        on_continued: Callable[[ThreadKey, int, Claim], object],
+        on_continued: Callable[[FollowedRun], None],
     ) -> None:
         self.number = number
         self.thread_id = thread.thread_id
@@ -183,12 +183,16 @@ class FollowedRun:
     def _followed(self) -> Generator[None, None, None]:
         """Follows the run within the block, and for a while after it."""
         self._users += 1
-        if not self._over.is_set() and self._task is None:
-            self._task = asyncio.get_running_loop().create_task(self._follow(), name=f"follower of {self.run_id}")
+        self._begin()
         try:
             yield
         finally:
             self._users -= 1
+
+    def _begin(self) -> None:
+        """Begins the task, if the run is not over."""
+        if not self._over.is_set() and self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._follow(), name=f"follower of {self.run_id}")
 
     @contextmanager
     def _counted(self) -> Generator[None, None, None]:
@@ -219,11 +223,23 @@ class FollowedRun:
         elif self._task is not None:
             self._logs.follow(self._log, self._take)
         self._news.set()
+        self._on_continued(self)
+
+    def take_over(self, events: EventLog, number: int) -> None:
+        """Gives the readers of a run of this process that has lost its thread its continuation, or its end. `events`:
+        the event log of that run, to which nobody else adds anything any more. `number`: the number of its last entry
+        in the run database."""
+        events.on_last_reader_left = self._news.set
+        self._view, self._events, self._number, self._is_in_view = events.view, events, number, True
+        self._has_view.set()
+        self._is_check_due = True
+        self._users += 1  # until the run is over: readers may still come to that event log
+        self._begin()
 
     def _take_news(self, news: News | None) -> None:
         """Takes a notification of the thread of a lost run."""
         if news is not None and news.claim is not None and self.is_continued_by(news.claim):
-            self._on_continued(self._thread, news.fence, news.claim)
+            self.continue_in(news.fence, news.claim)
         elif news is None or news.kind == "back":
             self._is_check_due = True
             self._news.set()
@@ -242,9 +258,9 @@ class FollowedRun:
         last."""
         number, last = self.number, None if now.last is None else now.last.last
         if now.claim is not None and self.is_continued_by(now.claim):
-            self._on_continued(self._thread, now.fence, now.claim)
+            self.continue_in(now.fence, now.claim)
         elif last is not None and last.run_id == self.run_id and last.number > number:
-            self._on_continued(self._thread, last.number, replace(self._claim, continues=number))
+            self.continue_in(last.number, replace(self._claim, continues=number))
         return self.number > number
 
     # --- reading the log ------------------------------------------------------------------------------------------
@@ -287,7 +303,7 @@ class FollowedRun:
     async def _note_readers(self) -> None:
         """Notes in the database, for the owner, whether the run has readers here."""
         now, until = asyncio.get_running_loop().time(), self._noted_until
-        has_readers = self._readers > 0
+        has_readers = max(self._readers, self._events.readers) > 0
         if has_readers and self._is_noted.is_set() and until is not None and now < until:
             return
         if not has_readers:

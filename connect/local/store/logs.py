@@ -20,14 +20,17 @@ TakeEntries = Callable[[Sequence[Entry]], None]
 
 
 class Logs:
-    """The logs that are followed, each with the callback that takes its entries. `background`: owns the task."""
+    """The logs that are followed, each with the callbacks that take its entries. `background`: owns the task."""
 
     def __init__(self, database: RunDatabase, background: Background) -> None:
         self._database = database
         self._background = background
         self._positions: dict[Log, int] = {}
-        """The number of the last entry of each log that was taken."""
-        self._takers: dict[Log, TakeEntries] = {}
+        """The number of the last entry of each log that all its callbacks were given."""
+        self._takers: dict[Log, dict[TakeEntries, int]] = {}
+        """The callbacks of each log, each with the number of the last entry that it was given."""
+        self._joined: set[tuple[Log, TakeEntries]] = set()
+        """Those that have been added since the task called `read`, which may need earlier entries."""
         self._has_logs = asyncio.Event()
         self._is_changed = False
         """Whether the logs to read have changed since the task called `read`."""
@@ -35,7 +38,10 @@ class Logs:
 
     def follow(self, log: Log, take: TakeEntries, after: int = 0) -> None:
         """Calls `take` with the entries of a log after entry number `after`, until `leave` is called."""
-        self._positions[log], self._takers[log] = after, take
+        takers = self._takers.setdefault(log, {})
+        takers[take] = after
+        self._joined.add((log, take))
+        self._positions[log] = min(takers.values())
         self._has_logs.set()
         self._background.begin(_TASK, self._read)
         self._is_changed = True
@@ -44,10 +50,15 @@ class Logs:
 
     def leave(self, log: Log, take: TakeEntries) -> None:
         """Stops calling `take`."""
-        if self._takers.get(log) == take:
-            del self._positions[log], self._takers[log]
-            if not self._takers:
-                self._has_logs.clear()
+        takers = self._takers.get(log, {})
+        if takers.pop(take, None) is None:
+            return
+        if takers:
+            self._positions[log] = min(takers.values())
+            return
+        del self._positions[log], self._takers[log]
+        if not self._takers:
+            self._has_logs.clear()
 
     async def aclose(self) -> None:
         """Cancels the interruption of a read. The background ends the task that reads."""
@@ -66,6 +77,7 @@ class Logs:
         while True:
             await self._has_logs.wait()
             self._is_changed = False
+            self._joined.clear()
             try:
                 logged = await self._database.read(self._positions)
             except StoreUnavailableError:
@@ -75,6 +87,15 @@ class Logs:
             self._background.works(_TASK)
             pauses = chain(PAUSES, repeat(PAUSES[-1]))
             for log, entries in logged.items():
-                if entries and log in self._takers:
-                    self._positions[log] = max(self._positions[log], entries[-1].number)
-                    self._takers[log](entries)
+                if entries:
+                    self._give(log, entries)
+
+    def _give(self, log: Log, entries: Sequence[Entry]) -> None:
+        takers = self._takers.get(log, {})
+        for take, at in list(takers.items()):
+            if (log, take) not in self._joined:
+                takers[take] = max(at, entries[-1].number)
+        if takers:
+            self._positions[log] = min(takers.values())
+        for take in list(takers):
+            take(entries)

@@ -14,6 +14,7 @@ The publisher reads the run as any reader does, beginning with a snapshot. Its n
 | `ok` | continues |
 | `gap`: the log is empty, or lacks its last entries | continues with a snapshot |
 | `taken`: the lease was lost, and another run has the thread | stops the run with an error, and publishes no more |
+| `taken`, and the run may be continued | stops the graph; the readers get the continuation (`followed_run`) |
 | an unexpected exception | logs it, and continues with a snapshot; after a few in a row it stops the run |
 | the run is to stop | stops the run |
 | the run has none of the readers that it needs | stops the run, but not in the first half lease after an outage |
@@ -42,6 +43,7 @@ from typing import Final, TypeVar
 from ....translator import PROTOCOL_VERSION, Cancelled, Options
 from ...errors import StoreUnavailableError
 from ...events.encoded import Batch, EncodedEvent
+from ...events.event_log import EventLog
 from ...events.readers import Reader
 from ...run_outcome import UNFINISHED
 from ..encryption import seal
@@ -73,6 +75,8 @@ class Publisher:
     - `sent`: when the claim was sent, by `clock`.
     - `last`: how the thread's previous run ended.
     - `window`: seconds for which events are gathered.
+    - `follow`: called if the run has lost its thread, perhaps to its continuation. Takes the run's event log, and the
+      number of the last entry in the run database.
     - `at_end`: called when the publisher is done.
     """
 
@@ -86,6 +90,7 @@ class Publisher:
         last: RunEnd | None,
         window: float,
         renewals: Renewals,
+        follow: Callable[[EventLog, int], None],
         at_end: Callable[[], None],
     ) -> None:
         self.run = run
@@ -98,6 +103,7 @@ class Publisher:
         self._window = window
         self._renewals = renewals
         self._lease = HeldLease(own, sent, database.lease, self._lose_lease)
+        self._follow = follow
         self._at_end = at_end
         self._now = asyncio.get_running_loop().time
         self._reader = Reader(_OPTIONS)
@@ -354,7 +360,11 @@ class Publisher:
         _log.error("%s (%s).", why, self.run.label)
         self._is_over = self._is_lost = True
         self._renewals.leave(self._lease)
-        self.run.stop(UNFINISHED)
+        events = self.run.give_way() if why == TAKEN and self._own.claim.has_input else None
+        if events is None:
+            self.run.stop(UNFINISHED)
+        else:
+            self._follow(events, self._number)
         self.wake()
 
     async def _begin_anew(self) -> None:

@@ -34,6 +34,7 @@ from weakref import WeakSet, WeakValueDictionary
 from langgraph.pregel import Pregel
 
 from ...errors import RunConflictError, StoreUnavailableError
+from ...events.event_log import EventLog
 from ..checkpointers import has_checkpointer
 from ..encryption import cipher_of
 from .active_run import ActiveRun, LastRun, OwnedRun, ThreadKey, ThreadNow
@@ -263,8 +264,22 @@ class RunStore(ABC):
             self._publishers.discard(publisher)
             at_end()
 
+        def follow(events: EventLog, number: int) -> None:
+            follower = self._follower(own.thread, own.fence, own.claim)
+            self._followed.setdefault((own.thread, own.fence), follower)
+            follower.take_over(events, number)
+
         publisher = Publisher(
-            self._database, self._appends, own, run, sent, last, self._window, self._renewals, at_end=ended
+            self._database,
+            self._appends,
+            own,
+            run,
+            sent,
+            last,
+            self._window,
+            self._renewals,
+            follow=follow,
+            at_end=ended,
         )
         self._publishers.add(publisher)
         return publisher
@@ -427,22 +442,29 @@ class RunStore(ABC):
         Readers of a run follow its continuation too."""
         run = self._followed.get((thread, fence))
         if run is None and claim.continues:
-            of_thread = (known for (key, _), known in self._followed.items() if key == thread)
-            run = next((known for known in of_thread if known.is_continued_by(claim)), None)
-            if run is not None:
-                run.continue_in(fence, claim)
+            for known in {known for (key, _), known in self._followed.items() if key == thread}:
+                if known.is_continued_by(claim):
+                    known.continue_in(fence, claim)
+            run = self._followed.get((thread, fence))
         if run is None or run.is_lost:
-            run = FollowedRun(
-                self._database,
-                self._logs,
-                thread,
-                fence,
-                claim,
-                on_lost=self._lost_runs.notice,
-                on_continued=self._followed_run,
-            )
-        self._followed[thread, fence] = run
+            run = self._followed[thread, fence] = self._follower(thread, fence, claim)
         return run
+
+    def _follower(self, thread: ThreadKey, fence: int, claim: Claim) -> FollowedRun:
+        """Returns a new `FollowedRun`."""
+
+        def continued(run: FollowedRun) -> None:
+            self._followed.setdefault((thread, run.number), run)
+
+        return FollowedRun(
+            self._database,
+            self._logs,
+            thread,
+            fence,
+            claim,
+            on_lost=self._lost_runs.notice,
+            on_continued=continued,
+        )
 
     def _wake(self, fence: int | None) -> None:
         """See `Wake`."""

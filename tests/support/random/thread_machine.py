@@ -212,7 +212,7 @@ class Machine(RuleBasedStateMachine):
     @rule(which=st.integers(0, 9))
     def join(self, which: int) -> None:
         owner = self.owners[which % len(self.owners)]
-        ignore: dict[str, Any] = {"on_lost": lambda *_: None, "on_continued": lambda *_: None}
+        ignore: dict[str, Any] = {"on_lost": lambda *_: None, "on_continued": lambda _: None}
         run = FollowedRun(self.database, self.logs, THREAD, owner.own.fence, owner.claim, **ignore)
         self.readers.append((owner, run))
 

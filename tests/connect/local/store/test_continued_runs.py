@@ -34,6 +34,7 @@ class Processes(NamedTuple):
     next_owner: Server
     other: Server
     points: list[Pause]
+    shared: SharedRuns
 
 
 @asynccontextmanager
@@ -43,7 +44,7 @@ async def sharing(shared: SharedRuns, lease: float) -> AsyncGenerator[Processes,
     graph, graphs = quick(saver), (speaking(point, saver) for point in points)
     made = [Server(shared.store(lease=lease), graph, lambda: next(graphs)) for _ in range(3)]
     async with servers(*made):
-        yield Processes(made[0], made[1], made[2], points)
+        yield Processes(made[0], made[1], made[2], points, shared)
 
 
 @pytest.fixture(params=on_each(RUN_DATABASES))
@@ -197,6 +198,56 @@ async def test_a_page_that_watches_gets_a_continued_run_once(processes: Processe
             assert (watcher.text, watcher.ended) == (WORDS, ["r"])
             task.cancel()
             await asyncio.wait([task])
+
+
+# --- owners that come back --------------------------------------------------------------------------------------------
+
+
+async def test_readers_of_an_owner_that_comes_back_get_the_continuation_of_its_run_on_the_same_stream(
+    processes: Processes,
+) -> None:
+    owner, next_owner, other, points, _ = processes
+    run = await owner.start()
+    here, more = await owner.reads(run), await owner.reads(run)
+    await here.has_text("one two ")
+    await _loses_its_lease(processes)
+    next_owner.continues()
+    await points[1].reached.wait()
+    owner.holders[0].wake()
+    assert (await run.wait(), points[0].is_cancelled) == ("failed", True)
+    late, there = await owner.reads(), await other.reads()
+    points[1].open.set()
+    for reading in (here, more, late, there):
+        heard = await reading.end()
+        assert (heard.kinds.count("RUN_STARTED"), heard.kinds[-1], reading.text) == (1, "RUN_FINISHED", WORDS)
+        assert "RUN_ERROR" not in heard.kinds
+        assert heard.reader.offset is not None
+        assert heard.reader.offset.run == next_owner.runs[0].number
+    assert held(here.listener.view) == held(there.listener.view)
+
+
+async def test_readers_of_an_owner_that_has_lost_its_thread_to_no_continuation_get_an_error(
+    impatient: Processes,
+) -> None:
+    owner, _, other, points, _ = impatient
+    run = await owner.start()
+    reading = await owner.reads(run)
+    await points[0].reached.wait()
+    await other.store.forget(other.thread)
+    assert (await run.wait(), points[0].is_cancelled) == ("failed", True)
+    heard = await reading.end()
+    assert (heard.kinds[-1], heard.events[-1]["code"]) == ("RUN_ERROR", "unfinished")
+
+
+async def _loses_its_lease(processes: Processes) -> None:
+    """The owner was frozen for longer than its lease, and does not know that yet."""
+    owner, next_owner, other, _, shared = processes
+    reading = await other.reads()
+    await reading.has_text("one two ")  # everything is published, so nothing renews the lease for a while
+    reading.task.cancel()
+    await asyncio.wait([reading.task])
+    await next_owner.store.ping()
+    await shared.expire(owner.thread, next_owner.store._owner, 1)
 
 
 # --- owners that are lost ---------------------------------------------------------------------------------------------

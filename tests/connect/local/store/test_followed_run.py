@@ -27,7 +27,7 @@ BEGUN = entry(1, events.run_started("t", "r", "1.0"), events.text_start("m"), ki
 async def run() -> FollowedRun:
     database = MemoryRunDatabase(MemoryData(), "p", lambda _: None)
     thread, claim, logs = ThreadKey("n", "t"), Claim("r", "chat", "p", {}), Logs(database, Background())
-    return FollowedRun(database, logs, thread, 7, claim, on_lost=lambda *_: None, on_continued=lambda *_: None)
+    return FollowedRun(database, logs, thread, 7, claim, on_lost=lambda *_: None, on_continued=lambda _: None)
 
 
 async def test_events_are_applied_once_and_not_before_those_that_are_missing(run: FollowedRun) -> None:
