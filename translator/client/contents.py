@@ -253,7 +253,7 @@ items."""
 
 
 def _message(value: Mapping[str, Any] | BaseModel) -> dict[str, Any]:
-    message = _wire(value) if isinstance(value, BaseModel) else value if isinstance(value, dict) else dict(value)
+    message = value if isinstance(value, dict) else _wire(value) if isinstance(value, BaseModel) else dict(value)
     for name in ("id", "role"):
         if not isinstance(message.get(name), str):
             kind = f"whose {name} is a {type(message[name]).__name__}" if name in message else f"without {name}"

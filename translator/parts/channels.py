@@ -10,11 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields as dataclass_fields
 from dataclasses import is_dataclass
-from typing import Any
+from typing import Any, Final
 
 from pydantic import BaseModel
 
 from .message import fields_of, kind_of
+
+_SCALARS: Final = frozenset({str, int, float, bool, type(None)})
+"""The types of values that contain no tool call and no result. Most channels have such values."""
 
 
 class UnreadableChannel:
@@ -91,6 +94,8 @@ def unanswered_calls_in(updates: Sequence[Mapping[str, Any]]) -> tuple[dict[str,
     answered: set[str] = set()
     for update in updates:
         for channel, value in update.items():
+            if type(value) in _SCALARS:
+                continue
             for message in reversed(value if type(value) in (list, tuple) else (value,)):
                 fields = fields_of(message)
                 kind = kind_of(fields)
