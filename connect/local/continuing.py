@@ -17,12 +17,15 @@ In any other case the graph decides. If the run had already ended when its proce
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any, Final
 
 from ag_ui.core import RunAgentInput
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.pregel import Pregel
+from langgraph.types import StateSnapshot
 
 from ...translator import Cancelled, ClientView, Ending, Failed, Finished, Options
 from ..errors import log_context
@@ -31,10 +34,10 @@ from ..inputs import Intake, Prepared
 from ..inputs.configs import merge_configs
 from ..inputs.request import RunRequest
 from ..run_outcome import UNFINISHED, RunOutcome
-from .checkpointers import reading, wait_for_answer
+from .checkpointers import Graph, reading, wait_for_answer
 from .checkpoints.history import values_of
 from .checkpoints.outcome import subgraphs
-from .checkpoints.progress import Progress
+from .checkpoints.progress import Progress, next_nodes
 from .checkpoints.thread_state import newest, outcome_at
 from .encryption import SealedError, unseal
 from .port import LocalPort, configs_of
@@ -85,9 +88,11 @@ async def continue_run(source: GraphSource, intake: Intake, options: Options, lo
             config = graph_config(graph, *configs_of(source, request))
             state = await wait_for_answer(newest(graph, config), source.read_timeout)
             is_stopped = (await wait_for_answer(outcome_at(graph, state, None), source.read_timeout)).stopped
+            gone = await wait_for_answer(_nodes_gone(graph, state), source.read_timeout)
         progress = await port.progress(run_input)
         if ending is None:
-            ending = _ending_at(progress, graph.nodes, run_input, label, is_stopped=is_stopped)
+            gone |= progress.next - graph.nodes.keys()
+            ending = _ending_at(progress, gone, run_input, label, is_stopped=is_stopped)
         view = _view(thread.id, run_input, progress, values_of(state), options)
         setup = port.setup(run_input.after(progress), context, options, view)
         run = await source.runs.begin(
@@ -151,16 +156,32 @@ def _ending_before(lost: LostRun, run_input: RunInput) -> Ending | None:
 
 
 def _ending_at(
-    progress: Progress, nodes: Mapping[str, Any], run_input: RunInput, label: str, *, is_stopped: bool
+    progress: Progress, gone: Collection[str], run_input: RunInput, label: str, *, is_stopped: bool
 ) -> Ending | None:
-    """Returns how the run ends at the checkpoint where it would continue; None if it continues there."""
+    """Returns how the run ends at the checkpoint where it would continue; None if it continues there. `gone`: the nodes
+    that come next there, and that its graph does not have."""
     if run_input.is_turn and not progress.has_begun:
         return None
-    if missing := sorted(progress.next - nodes.keys()):
-        names = ", ".join(map(repr, missing))
+    if gone:
+        names = ", ".join(map(repr, sorted(gone)))
         _log.error("The lost run fails: its graph has no node %s any more (%s).", names, label)
         return _failed(f"The run was to continue at {names}, which its graph does not have any more.")
     return Finished(at_breakpoint=True) if progress.has_begun and is_stopped else None
+
+
+async def _nodes_gone(graph: Graph, state: StateSnapshot) -> set[str]:
+    """Returns the nodes that come next in the unfinished subgraphs of a graph, and that these do not have. `state`: the
+    state of the graph, with those of its subgraphs."""
+    gone, inside = set[str](), dict(graph.get_subgraphs())
+    for task in state.tasks:
+        subgraph, inner = inside.get(task.name), task.state
+        if isinstance(subgraph, Pregel) and isinstance(inner, StateSnapshot):
+            saver = graph.checkpointer
+            stored = await saver.aget_tuple(inner.config) if isinstance(saver, BaseCheckpointSaver) else None
+            if stored is not None:
+                gone |= next_nodes(stored) - subgraph.nodes.keys()
+            gone |= await _nodes_gone(subgraph.copy(update={"checkpointer": saver}), inner)
+    return gone
 
 
 def _failed(message: str) -> Failed:

@@ -83,10 +83,10 @@ async def read_progress(
                 for interrupt in value if channel == _INTERRUPT else ():
                     if depth >= depths.get(interrupt.id, 0):  # the tasks around it have the interrupt too
                         depths[interrupt.id], tasks[interrupt.id] = depth, task
-    return Progress(has_begun, written, taken, tasks, _next(start))
+    return Progress(has_begun, written, taken, tasks, next_nodes(start))
 
 
-def _next(checkpoint: CheckpointTuple) -> frozenset[str]:
+def next_nodes(checkpoint: CheckpointTuple) -> frozenset[str]:
     """Returns the nodes that come next at a checkpoint, or after the tasks that have finished there. The graph that
     wrote it may have had other nodes than the present one, and LangGraph ignores nodes that it does not know."""
     names = set[str]()

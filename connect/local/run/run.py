@@ -144,7 +144,7 @@ class Run:
         """The exception that ended the run, for `Leave`."""
         self._timer: asyncio.TimerHandle | None = None
         self._control: Control | None = None
-        self._is_leaving = False
+        self.is_leaving = False
         """Whether the run is to be handed over, unless it ends before."""
         self.is_handed_over = False
         """Whether another process is to continue it."""
@@ -320,7 +320,7 @@ class Run:
         process can continue it."""
         if self._control is None or self.ending is not None:
             return
-        self._is_leaving = True
+        self.is_leaving = True
         self._control.stop_after_superstep()
         await asyncio.wait([self._task], timeout=wait)
         if self.ending is None:
@@ -389,7 +389,7 @@ class Run:
         error = None if task.cancelled() else task.exception()
         if self._leave is not None:
             self._error = asyncio.CancelledError() if task.cancelled() else error
-        if self.ending is None and self._is_leaving and (task.cancelled() or has_stopped_after_superstep(error)):
+        if self.ending is None and self.is_leaving and (task.cancelled() or has_stopped_after_superstep(error)):
             self.is_handed_over, error = True, None
             self.ending = Lost("handed over")
         if self.ending is None:

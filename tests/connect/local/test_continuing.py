@@ -24,6 +24,7 @@ from langgraph_agui.connect.serve import Agent, agui_app
 from langgraph_agui.connect.testing import Pause
 from langgraph_agui.translator import ClientView
 
+from tests.support.clients.batch_readers import until
 from tests.support.servers.serving import posted
 from tests.support.streams.mortal_runs import Database, Death, run_until_death, sqlite_database
 
@@ -160,6 +161,47 @@ async def test_a_deployment_hands_its_runs_over(processes: Processes, caplog: py
     assert did == ["first", "second, attempt 1 of r", "second, attempt 2 of r"]
     assert await texts(two) == ["hello", "one", "two"]
     assert "attempt 2 (agent 'chat', thread 't', run 'r')" in caplog.text
+
+
+async def test_a_run_of_which_nothing_was_stored_begins_again(processes: Processes) -> None:
+    point, did = Pause(), list[str]()
+    one = await processes.begin(in_a_row(lambda _: None, point), death=Death(0))
+    two = await processes.begin(in_a_row(did.append))
+    posting(one, "hello")
+    await point.reached.wait()
+    elsewhere = reading(two)
+    await processes.end(one)
+    snapshots = [event for event in await elsewhere if event.type == "MESSAGES_SNAPSHOT"]
+    assert all(event.messages[0].content == "hello" for event in snapshots)  # the page shows it from the beginning
+    assert (did, await texts(two)) == (["first", "second, attempt 2 of r"], ["hello", "one", "two"])
+
+
+@pytest.mark.newest
+async def test_a_step_that_ends_in_time_is_not_repeated(processes: Processes) -> None:
+    """LangGraph stops after it. Earlier versions than 1.2 have nothing for that."""
+    point, did = Pause(), list[str]()
+    one = await processes.begin(in_a_row(did.append, point).add_node("third", lambda _: {}).add_edge("second", "third"))
+    posting(one, "hello")
+    await point.reached.wait()
+    ending = asyncio.create_task(processes.end(one))
+    await until(lambda: one.runs.active[0].is_leaving)
+    point.open.set()
+    await ending
+    two = await processes.begin(in_a_row(did.append).add_node("third", lambda _: {}).add_edge("second", "third"))
+    await reading(two)
+    assert (did, await texts(two)) == (["first", "second, attempt 1 of r"], ["hello", "one", "two"])
+
+
+async def test_a_node_of_a_subgraph_that_is_gone_is_an_error(processes: Processes) -> None:
+    point = Pause()
+    one = await processes.begin(nesting(point))
+    posting(one, "hello")
+    await point.reached.wait()
+    await processes.end(one)
+    inner = StateGraph(MessagesState).add_node("speak", lambda state: {}).add_edge(START, "speak").compile()
+    two = await processes.begin(StateGraph(MessagesState).add_node("in", inner).add_edge(START, "in"))
+    *_, end = await reading(two)
+    assert (end.type, end.code) == ("RUN_ERROR", "unfinished")
 
 
 def nesting(point: Pause | None = None) -> StateGraph[Any]:
