@@ -304,25 +304,18 @@ def test_a_signal_stops_it_and_that_is_no_failure(folder: Path, number: signal.S
         assert (server.process.returncode, (folder / "left").exists()) == (0, True)
 
 
-@pytest.mark.parametrize(("policy", "status"), [("reject", 409), ("queue", 200)])
-async def test_a_second_run_on_a_thread_is_answered_by_the_policy(
-    tmp_path: Path, gate: Gates, policy: str, status: int
-) -> None:
+async def test_a_second_run_on_a_thread_is_answered_by_the_policy(tmp_path: Path, gate: Gates) -> None:
     gate.hold("first 3")
     async with (
-        gated(tmp_path, gate, "--busy", policy) as server,
+        gated(tmp_path, gate, "--busy", "queue") as server,
         client_of(server) as client,
+        client.stream("POST", "/chat", json=asking("one", run_id="1")) as first,
     ):
-        async with client.stream("POST", "/chat", json=asking("one", run_id="1")) as first:
-            assert first.status_code == 200
-            await gate.reached("first 3")
-            async with asyncio.TaskGroup() as tasks:
-                second = tasks.create_task(client.post("/chat", json=asking("two", run_id="2"), timeout=30))
-                if policy == "reject":
-                    await second
-                gate.open("*")
-                [*_, last] = [event async for event in told(first)]
-        assert (second.result().status_code, last["type"]) == (status, "RUN_FINISHED")
+        await gate.reached("first 3")
+        async with client.stream("POST", "/chat", json=asking("two", run_id="2"), timeout=30) as second:
+            gate.open("*")
+            ends = [[event async for event in told(each)][-1]["type"] for each in (first, second)]
+        assert (first.status_code, second.status_code, ends) == (200, 200, ["RUN_FINISHED"] * 2)
 
 
 async def test_the_end_leaves_a_run_its_grace(tmp_path: Path, gate: Gates) -> None:

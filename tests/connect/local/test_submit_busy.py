@@ -22,15 +22,6 @@ from tests.support.streams.chats import said
 from tests.support.streams.pausing_graphs import asking, speaking
 
 
-async def test_queued_runs_come_one_after_the_other() -> None:
-    async with held_up() as (source, point, _):
-        queued = [Asker(source, asked(name, name), Intake(busy="queue")) for name in ("second", "third")]
-        await turns()
-        point.open.set()
-        await asyncio.gather(*(each.task for each in queued))
-        assert sorted((await said(source.graph))[::2]) == ["hello", "second", "third"]
-
-
 @pytest.mark.parametrize("text", ["again", "edited"])
 async def test_what_was_carried_out_while_its_input_waited_is_not_run_again(text: str) -> None:
     """The same message, or edit, is sent twice; what is sent between the two stays."""

@@ -123,16 +123,19 @@ async def test_two_clients_read_one_run(gate: Gates) -> None:
         assert kinds_of(await asked.aread())[-1] == "RUN_FINISHED"
 
 
-async def test_a_second_run_on_a_thread_is_a_conflict(gate: Gates) -> None:
+async def test_a_second_run_on_a_thread_is_a_conflict_and_the_first_goes_on(gate: Gates) -> None:
+    """That a thread has one run is tested for each store in `local/store/test_run_store.py`, for each source in
+    `test_backends.py`, and for several processes in `processes/test_one_run.py`."""
     gate.hold("first 0")
     async with (
         served(agui_app({"chat": chat(gate)})) as server,
         server.client() as client,
-        client.stream("POST", "/chat", json=posted("t", "hi")),
+        client.stream("POST", "/chat", json=posted("t", "hi")) as first,
     ):
         await gate.reached("first 0")
         answer = await client.post("/chat", json=posted("t", "hi", "again", run_id="run-2"))
         gate.open("first 0")
+        assert kinds_of(await first.aread())[-1] == "RUN_FINISHED"
     assert (answer.status_code, answer.json()["error"]) == (409, "conflict")
 
 

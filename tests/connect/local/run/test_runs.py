@@ -9,7 +9,6 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 from langgraph_agui.connect import InvalidRunIdError, InvalidThreadIdError
-from langgraph_agui.connect.errors import RunConflictError
 from langgraph_agui.connect.local.run.run import Run
 from langgraph_agui.connect.local.run.runs import Runs, default_runs, start
 from langgraph_agui.connect.local.store.memory_store import MemoryRunStore
@@ -35,14 +34,6 @@ async def listened(run: Run, view: ClientView | None = None) -> BatchReader:
 
 
 # --- the registry -----------------------------------------------------------------------------------------------------
-
-
-async def test_a_second_run_on_a_thread_is_refused_while_one_is_running() -> None:
-    graph = speaking(Pause())
-    async with Runs() as runs:
-        await runs.start(graph, HELLO, on("t"), run_id="first")
-        with pytest.raises(RunConflictError, match=r"'t'.*'first'"):
-            await runs.start(graph, HELLO, on("t"))
 
 
 async def test_runs_of_other_threads_and_agents_do_not_get_in_the_way() -> None:

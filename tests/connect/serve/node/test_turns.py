@@ -197,18 +197,3 @@ async def test_what_is_refused_is_an_error_of_the_clients(
 ) -> None:
     ended = await refused(live, version, **how)
     assert (ended.status, ended.events, ended.texts) == (status, [], ["one"])
-
-
-@BOTH
-async def test_a_second_run_on_a_thread_is_refused_and_the_first_goes_on(
-    gate: Gates, live: LiveClients, version: str
-) -> None:
-    gate.hold("first 5")
-    async with served(agui_app({"chat": gated("gated_chat", gate)})) as server:
-        first = await live.agent(f"{server.url}/chat", version=version)
-        running = first.says("hi")
-        await first.shows(HALF)
-        second = await live.agent(f"{server.url}/chat", version=version)
-        status = (await second.says("me too")).status
-        gate.open("first 5")
-        assert (status, (await running).texts) == (409, ["hi", FIRST, SECOND])
