@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from langgraph_agui.connect.local.run.configs import run_config
+from langgraph_agui.connect.local.run.control import Control
 from langgraph_agui.connect.local.run.run import Run
 from langgraph_agui.connect.local.run.runs import RUN_MODES
 from langgraph_agui.connect.local.store.active_run import ActiveRun, ThreadKey
@@ -29,7 +30,7 @@ class Server:
     def __init__(self, store: RunStore, graph: Graph, made: Callable[[], Graph]) -> None:
         self.store = store
         self.graph = graph
-        self._made = made
+        self.made = made
         self.lost: list[LostRun] = []
         """The lost runs that it was told of."""
         self.runs: list[Run] = []
@@ -44,7 +45,7 @@ class Server:
         translator = Translator("t", "r", OPTIONS, ClientView(messages=[]), source="local")
         run = Run(self.thread, translator, "chat", has_checkpointer=True)
         holder = await self.store.claim(run.thread, run, kept=kept, continues=continues)
-        graph = self._made()
+        graph = self.made()
         config = run_config(graph, on("t"), "r")
 
         def stream(emit: Callable[[Any], bool]) -> AsyncIterator[Any]:
@@ -52,7 +53,7 @@ class Server:
 
         self.runs.append(run)
         self.holders.append(holder)
-        run.begin(stream, holder)
+        run.begin(stream, holder, control=Control())
         return run
 
     def continues(self) -> None:

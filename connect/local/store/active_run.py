@@ -104,6 +104,10 @@ class OwnedRun(ActiveRun, Protocol):
     def needs_readers(self) -> bool:
         """Whether it is stopped when its last reader has left."""
 
+    @property
+    def is_handed_over(self) -> bool:
+        """Whether another process is to continue it."""
+
     def published(self, reader: Reader) -> AsyncGenerator[Batch, None]:
         """Yields the same as `attach`, but does not count as a reader: for a store that publishes the events."""
 

@@ -294,7 +294,8 @@ class Publisher:
 
     async def _append(self, entry: Entry | None) -> None:
         """Appends an entry, and acts on the answer. With None, only renews the lease."""
-        status = "free" if self._has_ended else self.run.status
+        # a run that is to be continued is not stopping, or else its continuation would be asked to stop
+        status = "free" if self._has_ended else "running" if self.run.is_handed_over else self.run.status
         append = Append(self._own, status, entry, self._number)
 
         async def send() -> Appended:

@@ -2,19 +2,22 @@
 stand for three processes: that of the owner, one that continues the run, and one that only reads."""
 
 import asyncio
+import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.connect import Local, watch
 from langgraph_agui.connect.errors import RunConflictError
 from langgraph_agui.connect.local.run.runs import Runs
+from langgraph_agui.connect.local.store.run_database import Append, Appended
 from langgraph_agui.connect.testing import Pause
 
 from tests.support.clients.agui_client import VERSIONS
-from tests.support.clients.batch_readers import held, turns
+from tests.support.clients.batch_readers import held, turns, until
 from tests.support.clients.watching import Watcher
 from tests.support.continued_runs import KEPT, Server, servers
 from tests.support.redis_processes import WORDS, Reading
@@ -198,6 +201,37 @@ async def test_a_page_that_watches_gets_a_continued_run_once(processes: Processe
             assert (watcher.text, watcher.ended) == (WORDS, ["r"])
             task.cancel()
             await asyncio.wait([task])
+
+
+async def test_a_run_is_not_stopping_for_others_while_it_is_handed_over(
+    processes: Processes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A function of its graph still runs. If the process is killed now, the continuation must not be stopped."""
+    owner, reached, returns, statuses = processes.owner, threading.Event(), threading.Event(), list[str]()
+
+    def block(state: MessagesState) -> dict[str, Any]:
+        reached.set()
+        returns.wait()
+        return {}
+
+    graph = StateGraph(MessagesState).add_node("block", block).add_edge(START, "block").compile(InMemorySaver())
+    owner.made = lambda: graph
+    run, append = await owner.start(), owner.store._appends.append
+    await until(reached.is_set)
+
+    async def note(entry: Append) -> Appended:
+        statuses.append(entry.status)
+        return await append(entry)
+
+    monkeypatch.setattr(owner.store._appends, "append", note)
+    handing_over = asyncio.create_task(run.hand_over(0))
+    await until(lambda: run.is_handed_over)
+    statuses.clear()
+    owner.holders[0].wake()
+    await until(lambda: bool(statuses))
+    returns.set()
+    await handing_over
+    assert statuses[0] == "running"
 
 
 # --- owners that come back --------------------------------------------------------------------------------------------
