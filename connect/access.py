@@ -18,7 +18,7 @@ remembers it.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
@@ -152,6 +152,43 @@ def identity_of(user: Any) -> Hashable:
     return identity
 
 
+class AuthUser(Mapping[str, Any]):
+    """A user, as graphs and handlers know one on LangGraph's server: its fields are both keys and attributes.
+
+    `user` is what the project's function returned: an identity, or a mapping or an object that has one. Raises
+    `TypeError` for anything else.
+    """
+
+    def __init__(self, user: Any) -> None:
+        fields = {"identity": user} if isinstance(user, str) else user
+        if not isinstance(fields, Mapping):
+            names = ("identity", "is_authenticated", "display_name", "permissions")
+            fields = {**_fields_of(user), **{name: getattr(user, name) for name in names if hasattr(user, name)}}
+        if not isinstance(fields.get("identity"), str):
+            kind = type(user).__name__
+            raise TypeError(f"authenticate: expected a user with an identity, which is a string, got {kind}")
+        identity = fields["identity"]
+        self._user = user
+        self._fields = {"is_authenticated": True, "display_name": identity, "permissions": [], **fields}
+
+    def __getitem__(self, key: str) -> Any:
+        return self._fields[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._fields)
+
+    def __len__(self) -> int:
+        return len(self._fields)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # `copy` and `pickle` look up attributes before the fields are set
+            raise AttributeError(name)
+        try:
+            return self._fields[name]
+        except KeyError:
+            return getattr(self._user, name)
+
+
 def user_config(user: Any) -> dict[str, Any]:
     """Returns the part of a run's config that tells a graph who the user is."""
     if user is None:
@@ -162,6 +199,14 @@ def user_config(user: Any) -> dict[str, Any]:
     if not _has_identity(user):  # LangGraph reads it
         user = {"identity": name, "display_name": name}
     return {"configurable": {USER: user, f"{USER}_id": name}}
+
+
+def _fields_of(user: Any) -> Mapping[str, Any]:
+    """Returns the fields of an object that has `model_dump` or `dict`, or else an empty mapping."""
+    for name in ("model_dump", "dict"):
+        if callable(dump := getattr(user, name, None)) and isinstance(fields := dump(), Mapping):
+            return fields
+    return {}
 
 
 def _has_identity(user: Any) -> bool:

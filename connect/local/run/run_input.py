@@ -21,12 +21,13 @@ from typing import Any, Final
 from langchain_core.messages import BaseMessage, message_to_dict, messages_from_dict
 from langgraph.types import Command, Overwrite
 
+from ...access import AuthUser
 from ..checkpoints.progress import Progress
 
 _FORMAT: Final = 1
 """The format of the JSON. It rises with each change that an earlier version can't read."""
 _KIND: Final = "__agui__"
-"""The key that says of an object of the JSON what it stands for: a message, or an `Overwrite`."""
+"""The key that says what an object of the JSON stands for: a message, a user of LangGraph's `auth`, an `Overwrite`."""
 MOST_ATTEMPTS: Final = 3
 """The number of processes in which a run is tried, one after the other."""
 
@@ -130,6 +131,8 @@ def _stored(value: Any, part: str) -> Any:
         return {name: _stored(item, part) for name, item in value.items()}
     if isinstance(value, BaseMessage):
         return {_KIND: "message", "value": _stored(message_to_dict(value), part)}
+    if isinstance(value, AuthUser):
+        return {_KIND: "user", "value": _stored(dict(value), part)}
     if kind is Overwrite:
         return {_KIND: "overwrite", "value": _stored(value.value, part)}
     raise NotJsonError(part)
@@ -144,4 +147,6 @@ def _restored(stored: Any) -> Any:
     kind = values.pop(_KIND, None)
     if kind == "message":
         return messages_from_dict([values["value"]])[0]
+    if kind == "user":
+        return AuthUser(values["value"])
     return Overwrite(values["value"]) if kind == "overwrite" else values

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any, Final
 from uuid import UUID, uuid5
@@ -33,7 +33,7 @@ from langgraph_sdk import Auth
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from ...access import Access, Grant
+from ...access import Access, AuthUser, Grant
 from ...thread_info import LIMIT
 from ..errors import CLOSE
 from .users import Action, Permission
@@ -53,43 +53,6 @@ _INJECTED: Final[Mapping[str, Callable[[Request], Any]]] = {
 """The arguments that a function for authentication may take, by the names of its parameters."""
 _GRAPHS: Final = UUID("6ba7b821-9dad-11d1-80b4-00c04fd430c8")
 """The namespace from which LangGraph's server derives the id of a graph's assistant, using the graph's name."""
-
-
-class AuthUser(Mapping[str, Any]):
-    """A user, as graphs and handlers know one on LangGraph's server: its fields are both keys and attributes.
-
-    `user` is what the project's function returned: an identity, or a mapping or an object that has one. Raises
-    `TypeError` for anything else.
-    """
-
-    def __init__(self, user: Any) -> None:
-        fields = {"identity": user} if isinstance(user, str) else user
-        if not isinstance(fields, Mapping):
-            names = ("identity", "is_authenticated", "display_name", "permissions")
-            fields = {**_fields_of(user), **{name: getattr(user, name) for name in names if hasattr(user, name)}}
-        if not isinstance(fields.get("identity"), str):
-            kind = type(user).__name__
-            raise TypeError(f"authenticate: expected a user with an identity, which is a string, got {kind}")
-        identity = fields["identity"]
-        self._user = user
-        self._fields = {"is_authenticated": True, "display_name": identity, "permissions": [], **fields}
-
-    def __getitem__(self, key: str) -> Any:
-        return self._fields[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._fields)
-
-    def __len__(self) -> int:
-        return len(self._fields)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):  # `copy` and `pickle` look up attributes before the fields are set
-            raise AttributeError(name)
-        try:
-            return self._fields[name]
-        except KeyError:
-            return getattr(self._user, name)
 
 
 class LangGraphAuth:
@@ -206,14 +169,6 @@ class LangGraphAuth:
 
 
 _RESULTS: Final = "expected None, a boolean or a filter"
-
-
-def _fields_of(user: Any) -> Mapping[str, Any]:
-    """Returns the fields of an object that has `model_dump` or `dict`, or else an empty mapping."""
-    for name in ("model_dump", "dict"):
-        if callable(dump := getattr(user, name, None)) and isinstance(fields := dump(), Mapping):
-            return fields
-    return {}
 
 
 def _to_starlette(error: Auth.exceptions.HTTPException, headers: Mapping[str, str] | None = None) -> HTTPException:

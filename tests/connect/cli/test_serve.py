@@ -431,6 +431,7 @@ REFUSED: dict[str, tuple[list[str], int, str]] = {
     "no token": (["planner:graph", "--token", " "], 2, "--token: expected a string of visible ASCII characters"),
     "no option": (["planner:graph", "--prot", "1"], 2, "No such option: --prot"),
     "not on a server": (["http://127.0.0.1:9", "--sqlite", "t.db"], 2, "--sqlite is only for your own graphs"),
+    "nor continued": (["http://127.0.0.1:9", "--on-lost", "continue"], 2, "--on-lost continue is only for your own"),
     "nor a project": (
         ["http://127.0.0.1:9", "--config", "x.json"],
         2,

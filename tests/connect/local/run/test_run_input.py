@@ -13,6 +13,7 @@ from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, Tool
 from langgraph.channels import Topic
 from langgraph.graph import START, StateGraph
 from langgraph.types import Overwrite, Send, interrupt
+from langgraph_agui.connect.access import AuthUser
 from langgraph_agui.connect.local.checkpoints.progress import read_progress
 from langgraph_agui.connect.local.run.configs import run_config
 from langgraph_agui.connect.local.run.run_input import NotJsonError, RunInput
@@ -307,6 +308,13 @@ def test_an_input_is_stored_as_json() -> None:
     values = {"messages": messages, "notes": Overwrite([{"__type__": 2**70}]), "plain": {"a": {"b": [True]}}}
     run_input = RunInput(run_id="r", user={"identity": "ada"}, values=values, context={"k": "v"}, attempt=2)
     assert RunInput.from_json(run_input.to_json()) == run_input
+
+
+def test_a_user_of_a_project_has_its_fields_as_attributes_again() -> None:
+    stored = RunInput(run_id="r", user=AuthUser({"identity": "ada", "permissions": ["read"]})).to_json()
+    read = RunInput.from_json(stored)
+    assert read is not None
+    assert (read.user.identity, read.user["permissions"]) == ("ada", ["read"])
 
 
 @pytest.mark.parametrize("value", [object(), {1: 2}, (1, 2), float("nan"), {"__agui__": 1}, b"", {1}, HumanMessage])

@@ -10,9 +10,9 @@ import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
-from langgraph_agui.connect.access import Access, Grant
+from langgraph_agui.connect.access import Access, AuthUser, Grant
 from langgraph_agui.connect.serve import agui_app
-from langgraph_agui.connect.serve.requests.langgraph_auth import AuthUser, LangGraphAuth
+from langgraph_agui.connect.serve.requests.langgraph_auth import LangGraphAuth
 from langgraph_sdk import Auth
 from pydantic import BaseModel
 from starlette.requests import Request
