@@ -19,13 +19,24 @@ def main() -> int:
     parser.add_argument("--store", choices=[*OF_PROCESSES], default="redis", help="what the processes share")
     parser.add_argument("--lease", type=float, default=4.0, help="in seconds")
     parser.add_argument("--only", nargs="*", help="the faults that happen, by their names")
+    parser.add_argument("--on-lost", choices=("error", "continue"), default="error", help="what happens to lost runs")
     parser.add_argument("--keep", type=Path, help="a folder for the logs of the processes")
     asked = parser.parse_args()
     print(f"seed {asked.seed}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         at = asked.keep or Path(folder)
         at.mkdir(parents=True, exist_ok=True)
-        report = asyncio.run(run(at, asked.seconds, asked.seed, asked.lease, asked.only, asked.store))
+        report = asyncio.run(
+            run(
+                at,
+                asked.seconds,
+                asked.seed,
+                asked.lease,
+                asked.only,
+                asked.store,
+                asked.on_lost,
+            )
+        )
     print(report.summary)
     for sentence in report.wrong:
         print(f"WRONG: {sentence}")

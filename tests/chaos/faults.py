@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx
 
 from examples.databases import OwnPostgres
-from tests.chaos.server import Settings
+from tests.chaos.server import OnLost, Settings
 from tests.support.servers.databases.run_databases import Fault as DatabaseFault
 from tests.support.servers.databases.run_databases import SharedRuns
 from tests.support.servers.processes.clock import clock
@@ -85,17 +85,22 @@ class Server:
 
 
 class Deployment:
-    """The processes and their databases. `shared`: what the processes share their runs by."""
+    """The processes and their databases. `shared`: what the processes share their runs by. `on_lost`: as for an
+    `Intake`."""
 
-    def __init__(self, folder: Path, shared: SharedRuns, postgres: OwnPostgres, lease: float, count: int) -> None:
-        self.postgres, self.lease = postgres, lease
+    def __init__(
+        self, folder: Path, shared: SharedRuns, postgres: OwnPostgres, lease: float, count: int, on_lost: OnLost
+    ) -> None:
+        self.postgres, self.lease, self.on_lost = postgres, lease, on_lost
         self.journal = folder / "journal"
         self.journal.touch()
         self.servers: list[Server] = []
         for number in range(count):
             at = folder / f"server-{number}"
             at.mkdir()
-            settings = Settings(free_port(), shared.name, shared.address, postgres.url, str(self.journal), lease)
+            settings = Settings(
+                free_port(), shared.name, shared.address, postgres.url, str(self.journal), lease, on_lost
+            )
             self.servers.append(Server(settings, at))
 
     @property

@@ -6,6 +6,8 @@
 3. What a run writes to its thread is together: after another run's first checkpoint at most one write of it lands, the
    one that was in flight when its process was frozen.
 4. What a reader shows in the end is the thread.
+5. If the runs of lost processes are continued, every message that is in its thread is answered by each step once; or by
+   no more than that, if its page got an error.
 """
 
 from collections import Counter
@@ -18,6 +20,8 @@ from langgraph_agui.connect.testing.expected import comparable, expected
 
 from tests.chaos.people import Page, Watcher
 
+ANSWERS = 2
+"""The messages with which the graph of the processes answers."""
 Frozen = Sequence[tuple[int, float, float]]
 """When which process was frozen."""
 
@@ -33,6 +37,25 @@ def lost_and_doubled(pages: Iterable[Page], texts: Mapping[str, Sequence[str]]) 
                 wrong.append(
                     f"{message.id} is in {page.thread_id} {times} times, and had the outcomes {message.outcomes}"
                 )
+    return wrong
+
+
+def unanswered(pages: Iterable[Page], values: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Rule 5. `values`: those of each thread. Who has posted it decides whether a message may lack an answer."""
+    failed = {
+        message.id: message.outcomes
+        for page in pages
+        for message in page.messages
+        if not {"success", "torn", "shutdown", "shown", "409", "503"}.issuperset(message.outcomes)
+    }
+    wrong = []
+    for thread_id, state in values.items():
+        kinds = [(message.type, str(message.id)) for message in state["messages"]]
+        asked = [at for at, (kind, _) in enumerate(kinds) if kind == "human"]
+        for at, end in zip(asked, [*asked[1:], len(kinds)], strict=True):
+            id_, answers = kinds[at][1], end - at - 1
+            if answers > ANSWERS or (answers < ANSWERS and id_ not in failed):
+                wrong.append(f"{id_} in {thread_id} has {answers} answers, expected {ANSWERS}")
     return wrong
 
 

@@ -16,6 +16,7 @@ from examples.databases import OwnPostgres
 from tests.chaos import oracle
 from tests.chaos.faults import Deployment, Fault, faults_of
 from tests.chaos.people import Page, Watcher
+from tests.chaos.server import OnLost
 from tests.support.servers.databases.run_databases import OF_PROCESSES
 from tests.support.servers.processes.server_process import free_port
 
@@ -36,10 +37,16 @@ class Report:
 
 
 async def run(
-    folder: Path, seconds: float, seed: int, lease: float, only: Sequence[str] | None = None, store: str = "redis"
+    folder: Path,
+    seconds: float,
+    seed: int,
+    lease: float,
+    only: Sequence[str] | None = None,
+    store: str = "redis",
+    on_lost: OnLost = "error",
 ) -> Report:
     """Runs three processes and their people for so many seconds of faults, then lets everything come to its end.
-    `store`: the name of the run database."""
+    `store`: the name of the run database. `on_lost`: as for an `Intake`."""
     chance = random.Random(seed)
     with ExitStack() as databases:
         shared = databases.enter_context(OF_PROCESSES[store].running(folder))
@@ -47,7 +54,7 @@ async def run(
         postgres = databases.enter_context(OwnPostgres(free_port()))
         async with AsyncPostgresSaver.from_conn_string(postgres.url) as saver:
             await saver.setup()
-        deployment = Deployment(folder, shared, postgres, lease, PROCESSES)
+        deployment = Deployment(folder, shared, postgres, lease, PROCESSES, on_lost)
         try:
             await asyncio.gather(*(server.start() for server in deployment.servers))
             return await _run(deployment, chance, seconds, faults)
@@ -86,6 +93,8 @@ async def _run(deployment: Deployment, chance: random.Random, seconds: float, fa
     }
     lines = oracle.forget_dead(deployment.lines(), deployment.ends())
     wrong += oracle.lost_and_doubled(pages, texts)
+    if deployment.on_lost == "continue":
+        wrong += oracle.unanswered(pages, values)
     starved = oracle.starved(lines, deployment.lease / 2)
     wrong += oracle.overlaps(lines, [*deployment.frozen(), *starved])
     for server in deployment.servers:

@@ -17,7 +17,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 import uvicorn
 from langchain_core.messages import BaseMessage
@@ -41,10 +41,13 @@ STEPS = ("think", "work", "answer")
 _NUMBERS = re.compile(r"(words|block) (\d+)")
 
 
+OnLost = Literal["error", "continue"]
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What a process is given. `database`, `address`: the name of the run database, and where it is. `lease`: seconds.
-    `journal`: the path of the journal, which all processes share."""
+    `journal`: the path of the journal, which all processes share. `on_lost`: as for an `Intake`."""
 
     port: int
     database: str
@@ -52,6 +55,7 @@ class Settings:
     postgres: str
     journal: str
     lease: float
+    on_lost: OnLost = "error"
 
     @property
     def argument(self) -> str:
@@ -116,8 +120,8 @@ def _app(settings: Settings) -> Any:
     )
     graph = build(AsyncPostgresSaver(pool), settings.journal)
     agents = {
-        "queued": Agent(graph, intake=Intake(busy="queue")),
-        "strict": Agent(graph, intake=Intake(busy="reject")),
+        "queued": Agent(graph, intake=Intake(busy="queue", on_lost=settings.on_lost)),
+        "strict": Agent(graph, intake=Intake(busy="reject", on_lost=settings.on_lost)),
     }
     shared = RUN_DATABASES[settings.database]
     store = shared.store_at(settings.address, lease=settings.lease, timeout=settings.lease / 4)

@@ -15,6 +15,8 @@ Each promise, and the tests that fail without it: here, in `local/store/redis`, 
 | how a run ended is the same everywhere | `test_how_a_run_ended_is_the_same_in_all_processes`, `test_how_the_last_run_ended_is_the_same_for_all_processes` |
 | who has the end finds the thread free everywhere | `test_a_client_that_got_the_end_of_a_run_finds_the_thread_free_everywhere`, `test_the_next_run_waits_until_redis_knows_the_end_of_the_one_before` |
 | a killed process | `test_the_owner_of_a_run_is_killed` |
+| a killed process whose runs are continued | `test_a_run_is_continued_wherever_its_process_was_killed`, `test_readers_stay_while_another_process_continues_the_run`, `test_an_input_that_comes_meanwhile_finds_the_thread_busy`, `test_a_run_that_was_being_stopped_is_not_continued`, `test_a_run_that_kills_its_process_is_tried_three_times`, `test_a_process_that_is_started_again_continues_its_runs` |
+| a process that ends and hands its runs over | `test_a_process_that_ends_hands_its_runs_over_at_once` |
 | a process that is ended | `test_a_server_that_ends_lets_its_runs_end`, `test_a_run_that_does_not_end_in_time_is_stopped_and_its_thread_is_free_at_once`, `test_an_input_that_is_queued_in_a_process_that_ends_has_its_turn`, `test_all_processes_are_restarted_under_load` |
 | a frozen process | `test_the_owner_of_a_run_is_frozen_for_longer_than_a_lease`, `test_an_owner_that_was_frozen_writes_nothing_over_what_another_process_has_written`, `test_an_owner_that_is_stalled_before_its_graph_begins_writes_nothing`, `test_a_process_that_was_frozen_writes_no_checkpoint_but_the_one_that_was_being_written` |
 | clocks that differ | `test_processes_whose_clocks_differ_a_little_lose_no_message`, `test_a_process_whose_clock_is_far_behind_runs_nothing_and_reads` |
