@@ -91,9 +91,9 @@ class Contact:
 
     @asynccontextmanager
     async def attempt(self, seconds: float | None = None) -> AsyncIterator[None]:
-        """Makes one attempt in the block, at whose end the server has answered, with an error too. `seconds`: the time
-        that the attempt has; None sets no limit once the server has answered before. Raises `ConnectionLost` when the
-        time is over."""
+        """Limits the time of one attempt, which is made in the block. When the block ends, the server has answered,
+        even if with an error. `seconds`: the time for the attempt; None sets no limit once the server has answered
+        before. Raises `ConnectionLost` when the time is over."""
         limits = [seconds, self._left()]
         limit = min((seconds for seconds in limits if seconds is not None), default=None)
         try:

@@ -21,8 +21,8 @@ complete messages. Such a task may answer tool calls, and what is said in a grap
 (`translator/tool_tasks.py`, rule 1). The calls were made before the join, in values of the subgraph, which the state of
 the thread does not contain. What is saved of it arrives with the next root `values`.
 
-After root `values`, only those tasks remain suspect whose chunks were suppressed, since they may continue to stream
-after their superstep. After a `metadata` part that names an attempt, no task is suspect, because the run begins there.
+After root `values`, only the tasks whose chunks were suppressed remain suspect, since they may continue to stream after
+their superstep. After a `metadata` part that names an attempt, no task is suspect, because the run begins there.
 
 One case can't be detected: a task whose superstep had ended at the join, which streams all the same, and first appears
 after the next root `values`.
