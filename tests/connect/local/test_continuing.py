@@ -4,6 +4,7 @@ they share a run database and the checkpoints. How processes are killed: `tests.
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from langgraph_agui.connect import Intake, Prepared, connect, run, thread
 from langgraph_agui.connect.local.backend import Local
 from langgraph_agui.connect.local.run.configs import run_config
 from langgraph_agui.connect.local.run.runs import Runs
+from langgraph_agui.connect.local.store.records import LostRun
 from langgraph_agui.connect.local.store.sqlite import SqliteRunStore
 from langgraph_agui.connect.serve import Agent, agui_app
 from langgraph_agui.connect.testing import Pause
@@ -70,6 +72,10 @@ class Processes:
     ) -> Process:
         """Begins one that serves this graph, and stores nothing of its runs after a death."""
         agent = Agent(graph.compile(self.database.saver(death), **compiled), intake=intake)
+        return await self.begin_agent(agent)
+
+    async def begin_agent(self, agent: Agent) -> Process:
+        """Begins one that serves this agent."""
         process = Process(agent, SqliteRunStore(self._runs))
         await process.begin()
         self.begun.append(process)
@@ -236,6 +242,73 @@ async def test_what_a_subgraph_has_stored_stays_visible(processes: Processes) ->
     since = next(place for place, ids in enumerate(shown) if "inner" in ids)
     assert [ids for ids in shown[since:] if "inner" not in ids] == []
     assert shown[-1][1:] == ["inner", "last"]
+
+
+async def test_of_several_processes_one_continues_a_run(processes: Processes) -> None:
+    point, did = Pause(), list[str]()
+    one = await processes.begin(in_a_row(did.append, point))
+    others = [await processes.begin(in_a_row(did.append)) for _ in range(3)]
+    posting(one, "hello")
+    await point.reached.wait()
+    elsewhere = [reading(other) for other in others]
+    await processes.end(one)
+    ends = [(await each)[-1].type for each in elsewhere]
+    assert ends == ["RUN_FINISHED"] * 3
+    assert did == ["first", "second, attempt 1 of r", "second, attempt 2 of r"]
+
+
+async def test_a_run_that_somebody_stopped_is_not_continued(processes: Processes) -> None:
+    point, did, lost = Pause(), list[str](), list[LostRun]()
+    one = await processes.begin(in_a_row(lambda _: None, point))
+    two = await processes.begin(in_a_row(did.append))
+    two.runs.store.on_lost(lost.append)
+    posting(one, "hello")
+    await point.reached.wait()
+    elsewhere = reading(two)
+    await processes.end(one)
+    await until(lambda: bool(lost))
+    two.runs.continue_run(replace(lost[0], is_stopping=True))
+    *_, end = await elsewhere
+    assert (end.outcome.type, did) == ("cancelled", [])
+
+
+async def test_the_graph_is_made_for_the_user_and_the_config_of_the_run(processes: Processes) -> None:
+    point, made_for = Pause(), list[Any]()
+
+    def agent(point: Pause | None) -> Agent:
+        def make_graph(config: RunnableConfig, user: Any) -> Any:
+            if config["configurable"]["__is_for_execution__"]:
+                made_for.append((user, config["configurable"]["tenant"]))
+            return in_a_row(lambda _: None, point).compile(processes.database.saver())
+
+        prepared = Prepared(config={"configurable": {"tenant": "t1"}})
+        return Agent(make_graph, intake=Intake(on_lost="continue", prepare=lambda _: prepared))
+
+    one = await processes.begin_agent(agent(point))
+    posting(one, "hello", user={"identity": "ada"})
+    await point.reached.wait()
+    await processes.end(one)
+    two = await processes.begin_agent(agent(None))
+    await reading(two)
+    assert made_for == [({"identity": "ada"}, "t1")] * 2
+    assert await texts(two) == ["hello", "one", "two"]
+
+
+async def test_a_graph_that_cannot_be_made_fails_the_run(processes: Processes) -> None:
+    point = Pause()
+    one = await processes.begin(in_a_row(lambda _: None, point))
+    posting(one, "hello")
+    await point.reached.wait()
+    await processes.end(one)
+
+    def make_graph(config: RunnableConfig) -> Any:
+        if config["configurable"]["__is_for_execution__"]:
+            raise RuntimeError("no model today")
+        return in_a_row(lambda _: None).compile(processes.database.saver())
+
+    two = await processes.begin_agent(Agent(make_graph, intake=CONTINUE))
+    *_, end = await reading(two)
+    assert (end.type, end.code) == ("RUN_ERROR", "RuntimeError")
 
 
 async def test_a_run_is_tried_three_times(processes: Processes) -> None:
