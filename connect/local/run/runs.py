@@ -501,11 +501,12 @@ def default_runs() -> Runs:
     """Returns the `Runs` of the event loop, for graphs that no app serves. Raises `RuntimeError` outside an event
     loop."""
     loop = asyncio.get_running_loop()
-    if loop not in _defaults or _defaults[loop].is_closed:
+    runs = _defaults.get(loop)
+    if runs is None or runs.is_closed:
         for closed in [loop for loop in _defaults if loop.is_closed()]:
             del _defaults[closed]  # the runs that its store keeps would keep the loop
-        _defaults[loop] = Runs()
-    return _defaults[loop]
+        runs = _defaults[loop] = Runs()
+    return runs
 
 
 async def start(
