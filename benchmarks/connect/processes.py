@@ -46,7 +46,7 @@ _EVENTS = BATCH * BATCHES
 LIVE_RUNS, LIVE_EVENTS, _PER_SECOND = 50, 100, 50
 _ROUNDS = 3
 _WINDOW, _LIVE_WINDOW = 0.004, 0.03
-_OWNER, _FOLLOWER = 3.0, 3.0
+_OWNER, _FOLLOWER = 2.0, 1.3
 _LATER = f"{LIVE_RUNS} runs x {_PER_SECOND} events/s; the window is 30 ms"
 _FRAME = b'data: {"type":"CUSTOM","name":"piece","value":{"place":123,"text":"' + b"x" * 40 + b'"}}\n\n'
 
