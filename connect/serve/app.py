@@ -77,11 +77,11 @@ def agui_app(
 
     When the server stops, streams end within `grace` seconds. A stream between two runs ends at once, without an event.
     A stream in a run ends with `RUN_ERROR`, code `shutdown`. A reader that does not read receives no last event. After
-    `grace` and `drain`, runs are cancelled, and the lifespan ends within four more seconds, even if the store does not
-    answer. This needs no option of uvicorn (even with `--reload` or `--workers`), or of gunicorn with uvicorn's worker.
-    Hypercorn does not pass signals to its workers: its `graceful_timeout` (3 seconds) ends the streams. If `signals` is
-    False, await `app.state.closing.aclose()` when the server begins to stop. Otherwise streams last until the server
-    cancels them (uvicorn's `--timeout-graceful-shutdown`).
+    `grace` and `drain`, runs are handed over (`Intake.on_lost`) or cancelled, and the lifespan ends within four more
+    seconds, even if the store does not answer. This needs no option of uvicorn (even with `--reload` or `--workers`),
+    or of gunicorn with uvicorn's worker. Hypercorn does not pass signals to its workers: its `graceful_timeout` (3
+    seconds) ends the streams. If `signals` is False, await `app.state.closing.aclose()` when the server begins to stop.
+    Otherwise streams last until the server cancels them (uvicorn's `--timeout-graceful-shutdown`).
 
     Starlette does not run the lifespan of a mounted app. Enter it in the lifespan of the outer app, with
     `async with mounted.router.lifespan_context(mounted): yield`, or use `agui_routes` or `add_agui_routes` instead.

@@ -94,16 +94,13 @@ class AguiRoutes(list[BaseRoute]):
                 await closing.drained(
                     source.runs.ended(source.agent_key) for source in service.locals if source.outlives_server
                 )
-                await closing.stopped(self._hand_over())
                 await closing.stopped(self._stop_runs())
                 # A server may end the process right after the lifespan, so the store is closed here.
                 if self._store is not None and not await closing.stopped(self._store.aclose()):
                     _log.error("The run store did not close in time: other processes may take the last runs for lost.")
 
-    async def _hand_over(self) -> None:
-        await asyncio.gather(*(source.runs.hand_over(source.agent_key) for source in self.service.locals))
-
     async def _stop_runs(self) -> None:
+        await asyncio.gather(*(source.runs.hand_over(source.agent_key) for source in self.service.locals))
         for source in self.service.locals:
             await source.stop()
         for source in self.service.locals:  # other processes may run on their threads now

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
-from langgraph_agui.connect import Local, Platform, RetryPolicy, Runs, connect, run, watch
+from langgraph_agui.connect import Local, Platform, RetryPolicy, Runs, RunSummary, connect, run, watch
+from langgraph_agui.connect.local.run.run_input import RunInput
+from langgraph_agui.connect.local.run.runs import RunSetup
 from langgraph_agui.connect.serve import agui_app
 from langgraph_agui.connect.testing import Pause, ScriptedChatModel, text
 from langgraph_agui.translator import ClientView, Translator
@@ -19,7 +21,7 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from fixtures.graphs.speech import speaker
+from fixtures.graphs.speech import said, speaker
 from fixtures.scripts import end
 from tests.support.servers.platforms.backend import Backend
 from tests.support.servers.serving import dropping, events_of, posted, served
@@ -200,3 +202,14 @@ asyncio.run(main())
 def test_without_the_extra_nothing_is_missing() -> None:
     done = subprocess.run([sys.executable, "-c", WITHOUT], check=True, capture_output=True, text=True)
     assert done.stdout.split() == ["None", "RUN_FINISHED", "RUN_FINISHED"]
+
+
+async def test_the_span_and_the_summary_of_a_run_that_is_continued_have_its_attempt(spans: Spans) -> None:
+    summaries: list[RunSummary] = []
+    graph = StateGraph(MessagesState).add_node("speak", speaker(said("At once."))).add_edge(START, "speak").compile()
+    async with Runs(after_run=summaries.append) as runs:
+        run_input = RunInput(run_id="r", attempt=2)
+        setup = RunSetup(graph=graph, input={"messages": []}, agent="a", run_id="r", run_input=run_input)
+        await (await runs.begin(setup)).wait()
+    assert summaries[0].attempt == 2
+    assert spans.only("run")[1]["langgraph_agui.attempt"] == 2
