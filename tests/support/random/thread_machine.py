@@ -5,8 +5,9 @@ database that forgets. What is a fault of no database in memory is not done to o
 Rules that hold at any moment:
 
 1. A claim is granted only for a thread without a run, or whose run is lost: its lease is over, and the process that
-   asks has been in contact with the database for half a lease. What has a lower fence than a granted claim is refused.
-2. The newest owner is never refused, unless somebody else has claimed the thread.
+   asks has been in contact with the database for half a lease; or its owner has handed it over, and the claim continues
+   it, or nobody has for some leases. What has a lower fence than a granted claim is refused.
+2. The newest owner is never refused, unless somebody else has claimed the thread, or it has handed its run over.
 3. A reader's text is a beginning of what the owner has emitted: nothing is missing, twice, or only an end.
 4. How a run ended is what the last run's end said, whatever comes late.
 """
@@ -102,8 +103,9 @@ class Machine(RuleBasedStateMachine):
         self.last: str | None = None
         self.freed: str | None = None
         """The run that freed the thread last: nothing of it may come again."""
-        self.run: Literal["valid", "over"] | None = None
+        self.run: Literal["valid", "over", "handed over"] | None = None
         """Whether the thread's run has its lease; None: it has ended, or there is none."""
+        self.handed_over: set[int] = set()
         self.is_known = False
         """Whether the database knows the thread."""
         self.contact: bytes | None = None
@@ -138,15 +140,19 @@ class Machine(RuleBasedStateMachine):
             self.ask(command)
         return self.ask(command)
 
-    @rule(lost=st.integers(0, 2))
-    def claim(self, lost: int) -> None:
+    @rule(lost=st.integers(0, 2), continues=st.booleans())
+    def claim(self, lost: int, continues: bool) -> None:
         self.claims += 1
-        claim, token = Claim(f"run-{self.claims}", "a", "p", {}), f"token-{self.claims}"
-        contact = self.contact
-        answer = self.send(lambda: self.database.claim(THREAD, token, claim, contact), lost)
-        may_have_run = self.has_contact != "for long" if self.run == "over" else not self.is_known and self.was_emptied
+        continued = self.top if continues and self.run is not None else 0
+        token, revision, contact = f"token-{self.claims}", continued or None, self.contact
+        claim = Claim(f"run-{self.claims}", "a", "p", {}, continues=continued, has_input=True)
+        waits = self.ask(lambda: self.database.lease_of(THREAD)).is_continuable and not continued
+        answer = self.send(lambda: self.database.claim(THREAD, token, claim, contact, revision, b"input"), lost)
+        may_have_run = not self.is_known and self.was_emptied
+        if self.run == "over":
+            may_have_run = self.has_contact != "for long"
         expected: type = Claimed
-        if self.run == "valid":
+        if self.run == "valid" or (self.run == "handed over" and waits):
             expected = Claim
         elif may_have_run or self.has_contact is None:
             expected = float
@@ -168,7 +174,7 @@ class Machine(RuleBasedStateMachine):
             return
         entry, number = owner.entry(), owner.number
         answer = self.send(lambda: self.append_entry(owner, entry, number), lost).answer
-        assert (answer == "taken") == (owner.own.fence < self.top)
+        assert (answer == "taken") == self.is_taken(owner)
         if answer != "taken":
             self.run, self.is_known = "valid", True
         if answer == "ok":
@@ -186,7 +192,7 @@ class Machine(RuleBasedStateMachine):
             return
         number = owner.number
         answer = self.send(lambda: self.append_entry(owner, None, number), 0).answer
-        assert (answer == "taken") == (owner.own.fence < self.top)
+        assert (answer == "taken") == self.is_taken(owner)
         owner.has_ended = answer == "taken"
         if answer != "taken":
             self.run, self.is_known = "valid", True
@@ -199,14 +205,34 @@ class Machine(RuleBasedStateMachine):
         owner = self.owners[which % len(self.owners)]
         if owner.has_ended:
             return
-        owner.has_ended, last = True, owner.last
+        owner.has_ended, last, is_taken = True, owner.last, self.is_taken(owner)
         is_freed = self.send(lambda: self.database.release(owner.own, last), lost)
-        assert is_freed == (owner.own.fence >= self.top)
+        assert is_freed == (not is_taken)
         if is_freed:
             assert self.ask(lambda: self.database.lease_of(THREAD)).state == "free"
             self.run, self.is_known = None, True
             self.top, self.last = owner.own.fence + 1, owner.claim.run_id
             self.freed = self.last
+
+    @precondition(lambda self: self.owners)
+    @rule(which=st.integers(0, 9), lost=st.integers(0, 2))
+    def hand_over(self, which: int, lost: int) -> None:
+        """Its owner may still have commands to send."""
+        owner = self.owners[which % len(self.owners)]
+        if owner.has_ended:
+            return
+        is_handed_over = owner.own.fence == self.top and self.run == "handed over"
+        is_taken = self.is_taken(owner) and not is_handed_over
+        is_lost = self.send(lambda: self.database.hand_over(owner.own), lost)
+        assert is_lost == (not is_taken)
+        if is_lost:
+            assert self.ask(lambda: self.database.lease_of(THREAD)).state == "lost"
+            self.run, self.is_known, self.top = "handed over", True, owner.own.fence
+            self.handed_over.add(owner.own.fence)
+
+    def is_taken(self, owner: Owner) -> bool:
+        """Whether a command of a run is refused."""
+        return owner.own.fence < self.top or (owner.own.fence == self.top and self.run == "handed over")
 
     @precondition(lambda self: self.owners)
     @rule(which=st.integers(0, 9))
@@ -231,14 +257,14 @@ class Machine(RuleBasedStateMachine):
         if now.claim is not None:  # a claim that was given up may leave a lease: then the others are refused
             assert now.claim.run_id != self.freed
             self.top = max(self.top, now.fence)
-            self.run = "valid" if now.state == "valid" else "over"
+            self.run = "valid" if now.state == "valid" else "handed over" if now.fence in self.handed_over else "over"
 
     @precondition(_is_shared)
     @rule()
     def lose_lease(self) -> None:
         if self.run is not None:
             self.ask(lambda: self.shared.end_lease(THREAD))
-            self.run = "over"
+            self.run = "handed over" if self.run == "handed over" else "over"
 
     @precondition(_is_shared)
     @rule()
@@ -276,7 +302,7 @@ class Machine(RuleBasedStateMachine):
     def forget_all(self) -> None:
         """The database comes back empty, and what was sent before is lost with it."""
         self.ask(self.shared.empty)
-        self.top, self.last, self.freed, self.sent = 0, None, None, []
+        self.top, self.last, self.freed, self.sent, self.handed_over = 0, None, None, [], set()
         self.run, self.is_known, self.has_contact, self.was_emptied = None, False, None, True
 
     def check_invariants(self, *given: Any, **more: Any) -> None:

@@ -5,6 +5,7 @@ import asyncio
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import Any, NamedTuple
 
 import pytest
@@ -98,11 +99,17 @@ async def test_what_a_lost_run_said_and_did_not_store_is_taken_back_by_one_snaps
     processes.next_owner.continues()
     await processes.owner.hand_over().wait()
     await processes.points[1].reached.wait()
+    for reading, count in zip(readings, before, strict=True):
+        await until(partial(_has_snapshot, reading, count))
     processes.points[1].open.set()
     for reading, count in zip(readings, before, strict=True):
         kinds = [event["type"] for event in (await reading.end()).events[count:]]
         assert kinds.count("MESSAGES_SNAPSHOT") == 1
         assert kinds.count("TEXT_MESSAGE_START") == 1
+
+
+def _has_snapshot(reading: Reading, after: int) -> bool:
+    return "MESSAGES_SNAPSHOT" in reading.listener.kinds[after:]
 
 
 async def test_a_lost_run_that_may_be_continued_is_active_meanwhile(processes: Processes) -> None:
