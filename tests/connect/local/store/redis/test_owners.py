@@ -24,6 +24,7 @@ from redis import Redis as SyncRedis
 from tests.support.clients.agui_client import VERSIONS
 from tests.support.clients.batch_readers import turns, until
 from tests.support.clients.watching import Watcher
+from tests.support.continued_runs import Server
 from tests.support.redis_processes import THREAD, WORDS, Process, awaited, is_idle, process, texts_in
 from tests.support.servers.databases.redis_server import RedisServer
 from tests.support.servers.serving import posted
@@ -69,6 +70,27 @@ async def test_a_lease_that_nobody_took_is_the_owners_again(one: Process, other:
     assert ((await reading.end()).kinds[-1], reading.text) == ("RUN_FINISHED", WORDS)
     assert await run.wait() == "finished"
     await awaited(lambda: is_idle(other))
+
+
+async def test_readers_of_a_run_that_may_be_continued_stay_if_its_owner_comes_back_first(
+    one: Process, other: Process
+) -> None:
+    async def is_lost() -> bool:
+        return (await other.store._database.lease_of(THREAD)).is_continuable
+
+    saver, point = InMemorySaver(), Pause()
+    run = await Server(one.store, quick(saver), lambda: speaking(point, saver)).start()
+    there = await other.reads(await other.active())
+    await there.has_text("one two ")
+    one.way.close()
+    await awaited(is_lost)
+    late = await other.reads(await other.active())
+    one.way.open()
+    point.open.set()
+    assert await run.wait() == "finished"
+    for reading in (there, late):
+        heard = await reading.end()
+        assert (heard.kinds.count("RUN_STARTED"), heard.kinds[-1], reading.text) == (1, "RUN_FINISHED", WORDS)
 
 
 async def test_a_run_that_comes_back_after_its_thread_was_deleted_is_stopped(one: Process, other: Process) -> None:
