@@ -413,7 +413,9 @@ def _threads(settings: ServeSettings, server_url: str | None) -> str:
     if server_url is not None:
         return f"Threads are kept by {server_url}."
     if settings.sqlite is not None:
-        return f"Threads are kept in {settings.sqlite}" + (" and runs next to it." if settings.workers > 1 else ".")
+        return f"Threads are kept in {settings.sqlite}" + (
+            " and runs next to it." if settings.workers > 1 or settings.on_lost == "continue" else "."
+        )
     if settings.postgres is not None:
         return "Threads are kept in PostgreSQL" + (", runs in Redis." if settings.redis is not None else ".")
     return "Threads are kept in memory and are lost when this process ends; use --sqlite FILE or --postgres URL."
