@@ -19,7 +19,7 @@ Prepare = Callable[[ScriptedPlatform], None]
 HELD = Broken(at=4000, end=End.HELD)
 STREAM = "/stream"
 """Of a run. That of the thread is not there."""
-WAITING = RetryPolicy(initial_delay=60, max_delay=60)
+WAITING = RetryPolicy(initial_delay=60, max_delay=60, first_answer=3600)
 
 
 @pytest.fixture
