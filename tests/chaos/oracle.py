@@ -7,7 +7,7 @@
    one that was in flight when its process was frozen.
 4. What a reader shows in the end is the thread.
 5. If the runs of lost processes are continued, every message that is in its thread is answered by each step once; or by
-   no more than that, if its page got an error.
+   no more than that, if its page got an error, or if all processes that tried its run were lost.
 """
 
 from collections import Counter
@@ -16,6 +16,7 @@ from itertools import count
 from typing import Any
 
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+from langgraph_agui.connect.local.run.run_input import MOST_ATTEMPTS
 from langgraph_agui.connect.testing.expected import comparable, expected
 
 from tests.chaos.people import Page, Watcher
@@ -40,13 +41,20 @@ def lost_and_doubled(pages: Iterable[Page], texts: Mapping[str, Sequence[str]]) 
     return wrong
 
 
-def unanswered(pages: Iterable[Page], values: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Rule 5. `values`: those of each thread. Who has posted it decides whether a message may lack an answer."""
+def unanswered(
+    pages: Iterable[Page], values: Mapping[str, Mapping[str, Any]], lines: Sequence[Mapping[str, Any]]
+) -> list[str]:
+    """Rule 5, by the values of each thread, and by the journal."""
+    pids: dict[str, set[int]] = {}
+    for line in lines:
+        if line["is"] != "alive":
+            pids.setdefault(line["run"], set()).add(line["pid"])
     failed = {
-        message.id: message.outcomes
+        message.id
         for page in pages
         for message in page.messages
         if not {"success", "torn", "shutdown", "shown", "409", "503"}.issuperset(message.outcomes)
+        or any(len(pids.get(run_id, ())) >= MOST_ATTEMPTS for run_id in message.run_ids)
     }
     wrong = []
     for thread_id, state in values.items():

@@ -27,11 +27,13 @@ _TORN = (httpx.TransportError, httpx.StreamError)
 
 @dataclass
 class Message:
-    """A message that was posted. `outcomes`: what became of each post: a status, `torn`, or how its run ended."""
+    """A message that was posted. `outcomes`: what became of each post: a status, `torn`, or how its run ended.
+    `run_ids`: the run of each post."""
 
     id: str
     text: str
     outcomes: list[str] = field(default_factory=list)
+    run_ids: list[str] = field(default_factory=list)
 
     @property
     def is_taken(self) -> bool:
@@ -112,6 +114,7 @@ class Page(Person):
     async def _post(self, message: Message) -> str:
         self._posts += 1
         run_id = f"{self.name}-run-{self._posts}"
+        message.run_ids.append(run_id)
         body = posted(self.thread_id, run_id=run_id)
         body["messages"] = [*self.view.messages, {"id": message.id, "role": "user", "content": message.text}]
         body["state"] = {}

@@ -50,7 +50,10 @@ async def run(
     chance = random.Random(seed)
     with ExitStack() as databases:
         shared = databases.enter_context(OF_PROCESSES[store].running(folder))
-        faults = {name: fault for name, fault in faults_of(shared).items() if not only or name in only}
+        faults = faults_of(shared)
+        if unknown := {*(only or ())} - faults.keys():
+            raise ValueError(f"only: expected some of {', '.join(faults)}, got {', '.join(sorted(unknown))}")
+        faults = {name: fault for name, fault in faults.items() if not only or name in only}
         postgres = databases.enter_context(OwnPostgres(free_port()))
         async with AsyncPostgresSaver.from_conn_string(postgres.url) as saver:
             await saver.setup()
@@ -94,7 +97,7 @@ async def _run(deployment: Deployment, chance: random.Random, seconds: float, fa
     lines = oracle.forget_dead(deployment.lines(), deployment.ends())
     wrong += oracle.lost_and_doubled(pages, texts)
     if deployment.on_lost == "continue":
-        wrong += oracle.unanswered(pages, values)
+        wrong += oracle.unanswered(pages, values, lines)
     starved = oracle.starved(lines, deployment.lease / 2)
     wrong += oracle.overlaps(lines, [*deployment.frozen(), *starved])
     for server in deployment.servers:
