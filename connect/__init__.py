@@ -39,8 +39,8 @@ a second database for runs (a `RunDatabase`)     the rules in `local/store/run_d
 a process that was frozen                        `local/store/renewals.py`
 whether a run continues without readers          `Intake.on_disconnect`, in `inputs/intake.py`
 when the last reader of a run leaves             noticed in `events/event_log.py` (`_leave`), decided in
-                                                 `local/store/publisher.py` (`_append`) or `memory_store.py` (`_Held`);
-                                                 on a platform: `platform/submit.py`
+                                                 `local/store/publisher.py` (`_append`) or `memory_store.py`
+                                                 (`LocalHold`); on a platform: `platform/submit.py`
 what a late joiner gets of an active run         `events/event_log.py`; `platform/join/attach.py`
 what a late joiner gets of a thread on which     `idle.py`
 nothing runs

@@ -71,7 +71,7 @@ async def continue_run(source: GraphSource, intake: Intake, options: Options, lo
     context = intake.context if run_input.has_own_context else run_input.context
     label = thread.label(run_input.run_id)
     with ExitStack() as left:
-        made, ending = None, _ending_before(lost, run_input)
+        made, ending = None, _ending_before(lost, run_input, label)
         if source.factory is not None and ending is None:
             config = merge_configs(*configs_of(source, request), {"configurable": {"run_id": run_input.run_id}})
             try:
@@ -115,7 +115,7 @@ def _read_input(source: GraphSource, lost: LostRun) -> RunInput | None:
     """Returns the input of a lost run, or logs why it can't be read here."""
     label = log_context(lost.claim.agent, lost.thread.thread_id, lost.claim.run_id)
     try:
-        run_input = RunInput.from_json(unseal(lost.kept, source.key(lost.thread.thread_id).cipher))
+        run_input = RunInput.from_json(unseal(lost.stored_input, source.key(lost.thread.thread_id).cipher))
     except SealedError as error:
         _log.warning("The lost run is not continued by this process: %s (%s).", error, label)
         return None
@@ -146,11 +146,12 @@ def _request(run_input: RunInput, lost: LostRun, intake: Intake, options: Option
     )
 
 
-def _ending_before(lost: LostRun, run_input: RunInput) -> Ending | None:
+def _ending_before(lost: LostRun, run_input: RunInput, label: str) -> Ending | None:
     """Returns how the run ends whatever its thread has; None if that decides."""
     if lost.is_stopping:
         return Cancelled()
     if run_input.attempt > MOST_ATTEMPTS:
+        _log.error("The run was lost with its process %d times, and is not tried again (%s).", MOST_ATTEMPTS, label)
         return _failed(f"The run was lost with its process {MOST_ATTEMPTS} times, and is not tried again.")
     return None
 

@@ -143,7 +143,7 @@ class LocalPort:
             revision=self._revision,
             ticket=self._ticket,
             newest=await self._newest_id() if state.is_unfinished else state.checkpoint_id or "",
-            run_input=await self._kept(run, run_input),
+            run_input=await self._continuable(run, run_input),
         )
         started = await self._runs.begin(setup)
         return started.attach(request.reader()) if run.rest is None else self._follow(started, run.rest)
@@ -181,7 +181,7 @@ class LocalPort:
         with reading(self.label):
             return await wait_for_answer(reads, self._source.read_timeout)
 
-    async def _kept(self, run: NewRun, run_input: RunInput) -> RunInput | None:
+    async def _continuable(self, run: NewRun, run_input: RunInput) -> RunInput | None:
         """Returns what the store keeps of a run, so that another process can continue it. Returns None if the intake
         does not want that, and if it is not the one with which the agent is served: another process would not have its
         config and its context."""
@@ -192,7 +192,7 @@ class LocalPort:
             _log.warning("The run cannot be continued by another process: %s (%s).", _OTHER_INTAKE, self.label)
             return None
         has_own_context = run.input.context is own.context
-        kept = replace(
+        whole = replace(
             run_input,
             user=self._source.user,
             config=request.added.config,
@@ -201,7 +201,7 @@ class LocalPort:
             client_input=None if run.rest is None else _as_json(request.run_input),
             parent_run_id=request.run_input.parent_run_id,
         )
-        return kept if kept.answers is None else kept.before(await self.progress(kept))
+        return whole if whole.answers is None else whole.before(await self.progress(whole))
 
     def _config_of(self, run_input: RunInput) -> RunnableConfig:
         if run_input.checkpoint_id is None:

@@ -13,7 +13,7 @@ from langgraph_agui.connect.local.run.runs import RUN_MODES
 from langgraph_agui.connect.local.store.active_run import ActiveRun, ThreadKey
 from langgraph_agui.connect.local.store.publisher import Publisher
 from langgraph_agui.connect.local.store.records import LostRun
-from langgraph_agui.connect.local.store.run_store import Holder, RunStore
+from langgraph_agui.connect.local.store.run_store import Hold, RunStore
 from langgraph_agui.translator import Cancelled, ClientView, Options, Translator
 
 from tests.support.clients.batch_readers import until
@@ -34,17 +34,17 @@ class Server:
         self.lost: list[LostRun] = []
         """The lost runs that it was told of."""
         self.runs: list[Run] = []
-        self.holders: list[Holder] = []
+        self.holds: list[Hold] = []
         self._continuing: list[asyncio.Task[Any]] = []
 
     @property
     def thread(self) -> ThreadKey:
         return self.store.key(self.graph, "chat", "t")
 
-    async def start(self, kept: bytes = KEPT, continues: int = 0) -> Run:
+    async def start(self, stored_input: bytes = KEPT, continues: int = 0) -> Run:
         translator = Translator("t", "r", OPTIONS, ClientView(messages=[]), source="local")
         run = Run(self.thread, translator, "chat", has_checkpointer=True)
-        holder = await self.store.claim(run.thread, run, kept=kept, continues=continues)
+        hold = await self.store.claim(run.thread, run, stored_input=stored_input, continues=continues)
         graph = self.made()
         config = run_config(graph, on("t"), "r")
 
@@ -52,8 +52,8 @@ class Server:
             return graph.astream(HELLO, config, stream_mode=RUN_MODES, subgraphs=True, durability="sync")
 
         self.runs.append(run)
-        self.holders.append(holder)
-        run.begin(stream, holder, control=Control())
+        self.holds.append(hold)
+        run.begin(stream, hold, control=Control())
         return run
 
     def continues(self) -> None:
@@ -62,7 +62,7 @@ class Server:
         def continue_run(lost: LostRun) -> None:
             self.lost.append(lost)
             if all(each.done() for each in self._continuing):
-                self._continuing.append(asyncio.create_task(self.start(lost.kept, lost.number)))
+                self._continuing.append(asyncio.create_task(self.start(lost.stored_input, lost.number)))
 
         self.store.on_lost(continue_run)
 
@@ -73,7 +73,7 @@ class Server:
 
     async def die(self) -> None:
         """Renews no lease and publishes nothing any more, as if the process had been killed."""
-        publisher = self.holders[-1]
+        publisher = self.holds[-1]
         assert isinstance(publisher, Publisher)
         publisher.task.cancel()
         await asyncio.wait([publisher.task])
@@ -82,7 +82,7 @@ class Server:
         """Hands its run over. Returns an event for the moment when that is done."""
         done = asyncio.Event()
         self.store.on_lost(None)
-        self.holders[-1].hand_over(done.set)
+        self.holds[-1].hand_over(done.set)
         return done
 
     async def active(self) -> ActiveRun:

@@ -12,6 +12,7 @@ from typing import Any
 
 from ...errors import log_context
 from ...tracing import Span
+from .run_input import MOST_ATTEMPTS
 from .summary import Outcome, RunSummary
 
 _log = logging.getLogger(__name__)
@@ -48,7 +49,9 @@ class RunReport:
         return self._span.within(context)
 
     def begin(self) -> None:
-        """Logs that the run has started, or is continued."""
+        """Logs that the run has started, or is continued. A run that is not tried again is in the log when it ends."""
+        if self._attempt > MOST_ATTEMPTS:
+            return
         if self._attempt > 1:
             _log.warning("The run is continued by this process, attempt %d (%s).", self._attempt, self.label)
         else:

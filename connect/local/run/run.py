@@ -54,7 +54,7 @@ from ...events.readers import Reader
 from ...events.streams import models
 from ...run_outcome import Subgraph
 from ..store.active_run import CANCEL_WAIT, LastRun, RunStatus, ThreadKey
-from ..store.run_store import Holder
+from ..store.run_store import Hold
 from .control import Control, has_stopped_after_superstep
 from .dispatched import parts_of
 from .functions import context_for, running_functions
@@ -91,7 +91,7 @@ class Run:
 
     is_readable: Final = True
     is_lost: Final = False
-    _holder: Holder
+    _hold: Hold
     _task: asyncio.Task[None]
 
     def __init__(
@@ -152,7 +152,7 @@ class Run:
     def begin(
         self,
         stream: Stream,
-        holder: Holder,
+        hold: Hold,
         timeout: float | None = None,
         save: Save | None = None,
         leave: Leave | None = None,
@@ -162,17 +162,17 @@ class Run:
         """Begins the run, whose thread has been claimed.
 
         - `stream`: begins the graph's stream.
-        - `holder`: its hold on the thread.
+        - `hold`: its hold on the thread.
         - `timeout`: seconds after which the run is stopped and fails.
         - `save`: called if the run was cancelled, when its graph has stopped and before the thread is free.
         - `leave`: called when the graph has stopped, after `save`.
         - `on_end`: called when the run has ended, or was handed over, and its thread is free.
         - `control`: that of its graph; None if the run can't be handed over."""
         self._control = control
-        self._holder, self._save, self._leave, self._on_end = holder, save, leave, on_end
-        self._event_log.run = holder.number
+        self._hold, self._save, self._leave, self._on_end = hold, save, leave, on_end
+        self._event_log.run = hold.number
         if self.needs_readers:
-            self._event_log.on_last_reader_left = holder.last_reader_left
+            self._event_log.on_last_reader_left = hold.last_reader_left
         loop = asyncio.get_running_loop()
         if timeout is not None:
             self._timer = loop.call_later(timeout, self._exceed, timeout)
@@ -338,11 +338,11 @@ class Run:
 
     async def _drain(self, stream: Stream) -> None:
         fed = 0
-        if (confirmed := self._holder.confirmation()) is not None:
+        if (confirmed := self._hold.confirmation()) is not None:
             await confirmed
         async with aclosing(cast(Any, stream(self._feed))) as parts:
             async for part in parts:
-                if (confirmed := self._holder.confirmation()) is not None:
+                if (confirmed := self._hold.confirmation()) is not None:
                     await confirmed
                 for each in parts_of(part):
                     self._feed(each)
@@ -434,12 +434,12 @@ class Run:
         last = None
         try:
             if self.is_handed_over:
-                self._holder.hand_over(self._released)
+                self._hold.hand_over(self._released)
                 return
             try:
                 last = self.as_last()
             finally:  # nothing else would ever free the thread
-                self._holder.release(last, self._released)
+                self._hold.release(last, self._released)
         except Exception:
             _log.exception("Ending the run raised (%s).", self.label)
 

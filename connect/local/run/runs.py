@@ -43,7 +43,7 @@ from ..store.feed import Feed
 from ..store.memory_store import MemoryRunStore
 from ..store.poller import Pollers
 from ..store.records import LostRun
-from ..store.run_store import Holder, RunStore
+from ..store.run_store import Hold, RunStore
 from ..store.turns import Ticket
 from .configs import check_durability, run_config
 from .control import Control
@@ -215,16 +215,16 @@ class Runs:
             waiting=setup.waiting,
             attempt=1 if setup.run_input is None else setup.run_input.attempt,
         )
-        kept = self._kept(setup.run_input, run)
-        if kept and setup.run_input is not None:
+        stored_input = self._stored_input(setup.run_input, run)
+        if stored_input and setup.run_input is not None:
             config["configurable"][ATTEMPT] = setup.run_input.attempt
         run.metadata = self.owners.with_known(thread, setup.stamp or Access(agent).stamp)
-        holder = await self._claim(graph, run, setup, kept)
+        hold = await self._claim(graph, run, setup, stored_input)
         self._live[thread] = run
         if run.metadata:
             config["metadata"] = {**(config.get("metadata") or {}), **self.owners.note(thread, run.metadata)}
 
-        control = Control() if kept else None
+        control = Control() if stored_input else None
 
         def stream(emit: Callable[[Any], bool]) -> AsyncIterator[Any]:
             within = with_marker(config) if intake.mark_structured_output else config
@@ -235,7 +235,7 @@ class Runs:
                 context=setup.context,
                 stream_mode=RUN_MODES,
                 subgraphs=True,
-                durability="sync" if kept else None,
+                durability="sync" if stored_input else None,
                 **({} if control is None else control.arguments),
             )
 
@@ -245,12 +245,12 @@ class Runs:
         if made is not None:
             made.is_taken = True
         ended = partial(self._ended, own, options.messages_key)
-        run.begin(stream, holder, setup.timeout, save, None if made is None else made.leave, ended, control)
+        run.begin(stream, hold, setup.timeout, save, None if made is None else made.leave, ended, control)
         if setup.ending is not None:
             run.stop(setup.ending)
         return run
 
-    def _kept(self, run_input: RunInput | None, run: Run) -> bytes:
+    def _stored_input(self, run_input: RunInput | None, run: Run) -> bytes:
         """Returns what the store keeps of a run, so that another process can continue it; nothing if it cannot be
         continued, which is logged."""
         if run_input is None or not self.store.is_shared:
@@ -264,10 +264,10 @@ class Runs:
         _log.warning("The run cannot be continued by another process: %s (%s).", reason, run.label)
         return b""
 
-    async def _claim(self, graph: Graph, run: Run, setup: RunSetup, kept: bytes) -> Holder:
+    async def _claim(self, graph: Graph, run: Run, setup: RunSetup, stored_input: bytes) -> Hold:
         """Claims the thread of a run, and returns its hold on it. The clock is checked before the claim, so that no
         reader sees a run that the clock refuses. If another run has written the thread in between, the claim is
-        refused. `kept`: see `RunStore.claim`. Raises what `start` raises."""
+        refused. `stored_input`: see `RunStore.claim`. Raises what `start` raises."""
         saver, thread, revision, newest = graph.checkpointer, run.thread, setup.revision, setup.newest
         if not isinstance(saver, BaseCheckpointSaver):
             return await self.store.claim(thread, run, revision, setup.ticket)
@@ -278,7 +278,7 @@ class Runs:
                     newest = await wait_for_answer(newest_id(saver, thread.thread_id))
             await wait_for_clock(newest, run.label)
             try:
-                return await self.store.claim(thread, run, since, setup.ticket, kept, setup.continues)
+                return await self.store.claim(thread, run, since, setup.ticket, stored_input, setup.continues)
             except RunConflictError:
                 if revision is not None or await self.store.active(thread) is not None:
                     raise

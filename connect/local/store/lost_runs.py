@@ -78,9 +78,9 @@ class LostRuns:
         assert lease.claim is not None
         try:
             with suppress(StoreUnavailableError):
-                kept = await self._database.input_of(Log(thread, lease.fence))
-                if kept and self._continue is not None:
-                    self._continue(LostRun(thread, lease.fence, lease.claim, kept, lease.is_stopping))
+                stored_input = await self._database.input_of(Log(thread, lease.fence))
+                if stored_input and self._continue is not None:
+                    self._continue(LostRun(thread, lease.fence, lease.claim, stored_input, lease.is_stopping))
         except Exception:
             label = log_context(lease.claim.agent, thread.thread_id, lease.claim.run_id)
             _log.exception("The lost run could not be continued (%s).", label)

@@ -56,12 +56,12 @@ class MemoryRunStore(RunStore):
 
     def _make_holder(
         self, own: Own, run: OwnedRun, sent: float, last: RunEnd | None, at_end: Callable[[], None]
-    ) -> _Held:
-        return _Held(self._database, own, run, last, at_end)
+    ) -> LocalHold:
+        return LocalHold(self._database, own, run, last, at_end)
 
 
-class _Held:
-    """A run whose thread is free as soon as it ends, because no other process has to know. See `Holder`."""
+class LocalHold:
+    """A run whose thread is free as soon as it ends, because no other process has to know. See `Hold`."""
 
     is_free = False
 
@@ -89,14 +89,14 @@ class _Held:
         self.run.stop(Cancelled())
 
     def release(self, last: LastRun | None, done: Callable[[], None]) -> None:
-        """See `Holder`."""
+        """See `Hold`."""
         self.is_free = True
         self._at_end()
         self._database.free(self._own, None if last is None else RunEnd(last))
         done()
 
     def hand_over(self, done: Callable[[], None]) -> None:
-        """See `Holder`. No other process can continue the run."""
+        """See `Hold`. No other process can continue the run."""
         self.release(None, done)
 
 

@@ -69,7 +69,7 @@ _log = logging.getLogger(__name__)
 
 
 class Publisher:
-    """Publishes one run of this process, from its claim on.
+    """The hold of a run that other processes can read (see `Hold`): it publishes the run, from its claim on.
 
     - `appends`, `renewals`: those of the process.
     - `sent`: when the claim was sent, by `clock`.
@@ -141,7 +141,7 @@ class Publisher:
         self._woken.set()
 
     def confirmation(self) -> Awaitable[None] | None:
-        """See `Holder`."""
+        """See `Hold`."""
         self._renewals.look(self._lease)
         return asyncio.sleep(0) if self._is_lost else None  # the run's task is cancelled in the sleep
 
@@ -152,7 +152,7 @@ class Publisher:
                 await self._is_known.wait()
 
     def last_reader_left(self) -> None:
-        """See `Holder`."""
+        """See `Hold`."""
         self._had_readers = True
         self.wake()
 
@@ -162,13 +162,13 @@ class Publisher:
         return (self._last if self.is_free else None) or self._last_before
 
     def release(self, last: LastRun | None, done: Callable[[], None]) -> None:
-        """See `Holder`."""
+        """See `Hold`."""
         if last is not None:  # without a checkpointer, the log will be all that is left of the run
             self._last = RunEnd.of(last, self._own.claim)
         self._leave_thread(done)
 
     def hand_over(self, done: Callable[[], None]) -> None:
-        """See `Holder`."""
+        """See `Hold`."""
         self._is_handed_over = True
         self._leave_thread(done)
 

@@ -188,14 +188,14 @@ class LostRun:
     - `thread`: its thread. The key has no cipher if the run was found by a sweep.
     - `number`: its number among the runs of its thread, which is what `RunStore.claim(continues=)` takes.
     - `claim`: what its owner said of it.
-    - `kept`: what `RunStore.claim` was given to keep.
+    - `stored_input`: what `RunStore.claim` was given to keep.
     - `is_stopping`: whether it was to stop. Then its continuation is stopped as soon as it begins.
     """
 
     thread: ThreadKey
     number: int
     claim: Claim
-    kept: bytes
+    stored_input: bytes
     is_stopping: bool
 
 

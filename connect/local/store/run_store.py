@@ -63,7 +63,7 @@ _TO_PUBLISH: Final = 5.0
 """Seconds for which `aclose` waits until the ends of runs are published."""
 
 
-class Holder(Protocol):
+class Hold(Protocol):
     """What a run of this process has from its claim on: its hold on the thread."""
 
     run: OwnedRun
@@ -151,7 +151,7 @@ class RunStore(ABC):
         self._starts = Starts(self._database, self._run_elsewhere, self._active_elsewhere)
         self._renewals = Renewals(self._database.other_loop, self._database.lease, self._blocked)
         self._lost_runs = LostRuns(self._database, self._background, self._contact, self._namespace)
-        self._owned: dict[ThreadKey, Holder] = {}
+        self._owned: dict[ThreadKey, Hold] = {}
         """The last run of each thread in this process, until the database knows its end."""
         self._publishers: set[Publisher] = set()
         """All publishers. One may publish the end of its run after the next run of the thread has begun."""
@@ -174,15 +174,15 @@ class RunStore(ABC):
         run: OwnedRun,
         revision: int | None = None,
         ticket: Ticket | None = None,
-        kept: bytes = b"",
+        stored_input: bytes = b"",
         continues: int = 0,
-    ) -> Holder:
+    ) -> Hold:
         """Makes a run that has not begun the active run of its thread, and returns its hold on the thread. Waits while
         the thread is closed.
 
         - `ticket`: that of the run's input, which then leaves the line.
-        - `kept`: the input with which another process can continue the run if this one is lost; empty if it can't be
-          continued. It is stored as it is: the caller encrypts it.
+        - `stored_input`: the input with which another process can continue the run if this one is lost; empty if it
+          can't be continued. It is stored as it is: the caller encrypts it.
         - `continues`: the number of the lost run that this run continues, with the same id; 0 if there is none.
 
         Raises `RunConflictError` with the id of the active run, if there is one, if the revision of the thread is not
@@ -202,7 +202,7 @@ class RunStore(ABC):
             run.metadata,
             run.needs_readers,
             continues=continues,
-            has_input=bool(kept),
+            has_input=bool(stored_input),
         )
         token, ticket_id = uuid4().hex, "" if ticket is None else ticket.id
         within, at = self._deadline(), continues or revision
@@ -211,7 +211,7 @@ class RunStore(ABC):
             while True:
                 sent = clock()
                 claimed = await self._database.claim(
-                    thread, token, claim, self._contact.now, at, kept, ticket=ticket_id
+                    thread, token, claim, self._contact.now, at, stored_input, ticket=ticket_id
                 )
                 if claimed == "closed":
                     if news is None:
@@ -243,22 +243,22 @@ class RunStore(ABC):
         `StoreUnavailableError` if the database does not answer."""
         return (await self._database.lease_of(thread)).fence
 
-    def _hold(self, own: Own, run: OwnedRun, sent: float, last: RunEnd | None) -> Holder:
-        """Returns the holder of a run whose claim was granted. `sent`: when the claim was sent. `last`: how the run
+    def _hold(self, own: Own, run: OwnedRun, sent: float, last: RunEnd | None) -> Hold:
+        """Returns the hold of a run whose claim was granted. `sent`: when the claim was sent. `last`: how the run
         before it ended."""
 
         def forget() -> None:
-            if self._owned.get(own.thread) is holder:
+            if self._owned.get(own.thread) is hold:
                 del self._owned[own.thread]
 
-        holder = self._owned[own.thread] = self._make_holder(own, run, sent, last, forget)
+        hold = self._owned[own.thread] = self._make_holder(own, run, sent, last, forget)
         self._starts.start(own.thread, own.fence, run)
-        return holder
+        return hold
 
     def _make_holder(
         self, own: Own, run: OwnedRun, sent: float, last: RunEnd | None, at_end: Callable[[], None]
-    ) -> Holder:
-        """Returns the holder of a run, which publishes the run. `at_end`: called when it is done."""
+    ) -> Hold:
+        """Returns the hold of a run, which publishes the run. `at_end`: called when it is done."""
 
         def ended() -> None:
             self._publishers.discard(publisher)
@@ -286,14 +286,14 @@ class RunStore(ABC):
 
     async def active(self, thread: ThreadKey) -> ActiveRun | None:
         """Returns the run that is running or stopping on a thread."""
-        holder = self._owned.get(thread)
-        if holder is not None and not holder.is_free:
-            return holder.run
+        hold = self._owned.get(thread)
+        if hold is not None and not hold.is_free:
+            return hold.run
         return self._active_at(thread, await self._lease(thread))
 
     def _active_at(self, thread: ThreadKey, now: Lease) -> ActiveRun | None:
-        if self._is_own(now) and (holder := self._owned.get(thread)) is not None:
-            return None if holder.is_free else holder.run
+        if self._is_own(now) and (hold := self._owned.get(thread)) is not None:
+            return None if hold.is_free else hold.run
         return self._active_run(thread, now)  # perhaps a run of this process whose claim got no answer
 
     async def now(self, thread: ThreadKey) -> ThreadNow:
@@ -303,16 +303,16 @@ class RunStore(ABC):
 
     async def _now_here(self, thread: ThreadKey) -> ThreadNow | None:
         """Returns the same as `now` if a run of this process is active on the thread, and None otherwise."""
-        holder = self._owned.get(thread)
-        if holder is None or holder.is_free:
+        hold = self._owned.get(thread)
+        if hold is None or hold.is_free:
             return None
-        return ThreadNow(holder.run, await self._last_run(thread, holder.last), holder.number, has_inputs=True)
+        return ThreadNow(hold.run, await self._last_run(thread, hold.last), hold.number, has_inputs=True)
 
     async def _now_at(self, thread: ThreadKey, now: Lease) -> ThreadNow:
         if now.state == "doubt":
             now = await self._lease(thread)
-        active, holder = self._active_at(thread, now), self._owned.get(thread)
-        last = await self._last_run(thread, now.last if holder is None else holder.last)
+        active, hold = self._active_at(thread, now), self._owned.get(thread)
+        last = await self._last_run(thread, now.last if hold is None else hold.last)
         return ThreadNow(active, last, now.fence, now.waiting > 0)
 
     async def _active_elsewhere(self, thread: ThreadKey) -> ActiveRun | None:
@@ -355,8 +355,8 @@ class RunStore(ABC):
     async def last(self, thread: ThreadKey) -> LastRun | None:
         """Returns how the last run on a thread ended, as long as that is kept. Without a checkpointer, the result
         includes the run itself as long as its log exists."""
-        holder = self._owned.get(thread)
-        stored = (await self._database.lease_of(thread)).last if holder is None else holder.last
+        hold = self._owned.get(thread)
+        stored = (await self._database.lease_of(thread)).last if hold is None else hold.last
         return await self._last_run(thread, stored)
 
     async def _last_run(self, thread: ThreadKey, stored: RunEnd | None) -> LastRun | None:
@@ -468,9 +468,9 @@ class RunStore(ABC):
 
     def _wake(self, fence: int | None) -> None:
         """See `Wake`."""
-        for holder in self._owned.values():
-            if fence is None or holder.number == fence:
-                holder.wake()
+        for hold in self._owned.values():
+            if fence is None or hold.number == fence:
+                hold.wake()
 
 
 _stores: WeakSet[RunStore] = WeakSet()

@@ -90,7 +90,7 @@ async def test_readers_of_a_run_that_is_handed_over_get_its_continuation_on_the_
         assert heard.reader.offset is not None
         assert heard.reader.offset.run == continued.number
     lost = processes.next_owner.lost[0]
-    assert (lost.kept, lost.claim.run_id, lost.claim.agent, lost.is_stopping) == (KEPT, "r", "chat", False)
+    assert (lost.stored_input, lost.claim.run_id, lost.claim.agent, lost.is_stopping) == (KEPT, "r", "chat", False)
 
 
 async def test_what_a_lost_run_said_and_did_not_store_is_taken_back_by_one_snapshot(processes: Processes) -> None:
@@ -144,7 +144,7 @@ async def test_of_all_that_continue_a_run_one_does(processes: Processes) -> None
     await processes.owner.hand_over().wait()
     await processes.points[1].reached.wait()
     await turns(50)
-    assert len(processes.next_owner.holders) + len(processes.other.holders) == 1
+    assert len(processes.next_owner.holds) + len(processes.other.holds) == 1
 
 
 async def test_a_run_is_continued_more_than_once(processes: Processes) -> None:
@@ -234,7 +234,7 @@ async def test_a_run_is_not_stopping_for_others_while_it_is_handed_over(
     handing_over = asyncio.create_task(run.hand_over(0))
     await until(lambda: run.is_handed_over)
     statuses.clear()
-    owner.holders[0].wake()
+    owner.holds[0].wake()
     await until(lambda: bool(statuses))
     returns.set()
     await handing_over
@@ -254,7 +254,7 @@ async def test_readers_of_an_owner_that_comes_back_get_the_continuation_of_its_r
     await _loses_its_lease(processes)
     next_owner.continues()
     await points[1].reached.wait()
-    owner.holders[0].wake()
+    owner.holds[0].wake()
     assert (await run.wait(), points[0].is_cancelled) == ("failed", True)
     late, there = await owner.reads(), await other.reads()
     points[1].open.set()
@@ -330,7 +330,7 @@ async def test_a_lost_run_that_nobody_continues_ends_for_its_readers_and_its_thr
 
 
 async def test_a_lost_run_that_has_no_input_is_lost_as_soon_as_its_lease_is(impatient: Processes) -> None:
-    await impatient.owner.start(kept=b"")
+    await impatient.owner.start(stored_input=b"")
     reading = await impatient.other.reads()
     impatient.next_owner.continues()
     await impatient.owner.die()

@@ -16,7 +16,7 @@ from langgraph_agui.connect.events.readers import Offset
 from langgraph_agui.connect.local.run.runs import Runs
 from langgraph_agui.connect.local.store.active_run import LastRun, ThreadKey
 from langgraph_agui.connect.local.store.memory_store import MemoryRunStore
-from langgraph_agui.connect.local.store.run_store import Holder, RunStore
+from langgraph_agui.connect.local.store.run_store import Hold, RunStore
 from langgraph_agui.connect.testing import Pause
 from langgraph_agui.translator import Cancelled, Failed, Finished
 
@@ -154,7 +154,7 @@ async def test_an_input_is_planned_again_when_its_thread_has_had_a_run_since(
     """Its process was frozen before its claim. The thread has a question by now, which a new message would discard."""
     graph, frozen, claim = asking(Pause(), saver), Pause(), processes.store.claim
 
-    async def claim_late(*given: Any, **more: Any) -> Holder:
+    async def claim_late(*given: Any, **more: Any) -> Hold:
         monkeypatch.undo()
         await frozen()
         return await claim(*given, **more)
@@ -496,7 +496,7 @@ async def test_an_ended_run_that_is_released_again_does_not_free_the_next_ones_t
     await first.wait()
     graph = speaking(Pause(), saver)
     second = await processes.start(graph, run_id="second")
-    first._holder.release(None, lambda: None)
+    first._hold.release(None, lambda: None)
     assert await processes.owner.active(processes.thread(graph)) is second
     active = await processes.store.active(processes.thread(graph))
     assert active is not None
