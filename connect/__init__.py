@@ -34,8 +34,8 @@ where a run is claimed and released              `local/run/runs.py` (`Runs.begi
 whether the clock lets a thread be written       `local/checkpoints/clock.py`
 a run that other processes read                  the folder `local/store`: `publisher.py` in its own process,
                                                  `followed_run.py` in the others
-a second database for runs (a `RunDatabase`)     the rules in `local/store/run_database.py`; the smallest one is
-                                                 `memory_database.py`
+a second database for runs (a `RunDatabase`)     the rules in `local/store/run_database.py`; `sqlite/steps.py` keeps all
+                                                 of them, `memory_database.py` those of one process
 a process that was frozen                        `local/store/renewals.py`
 whether a run continues without readers          `Intake.on_disconnect`, in `inputs/intake.py`
 when the last reader of a run leaves             noticed in `events/event_log.py` (`_leave`), decided in
