@@ -6,7 +6,7 @@ without what the thread already has of it (`run.run_input`). The run ends at onc
 | what is known | it ends |
 |---|---|
 | somebody wanted it to stop | as cancelled |
-| it has been tried `MOST_ATTEMPTS` times | as failed, because it may be what ends the processes |
+| it was lost `MOST_LOSSES` times | as failed, because it may be what ends the processes |
 | the graph can't be made for it | as failed |
 | a node that comes next is not in the graph any more | as failed: LangGraph would ignore the node, and succeed |
 | its newest checkpoint is at a static breakpoint | there: LangGraph would go past the breakpoint |
@@ -42,7 +42,7 @@ from .checkpoints.thread_state import newest, outcome_at
 from .encryption import SealedError, unseal
 from .port import LocalPort, configs_of
 from .run.configs import graph_config
-from .run.run_input import MOST_ATTEMPTS, RunInput
+from .run.run_input import MOST_LOSSES, RunInput
 from .source import GraphSource
 from .store.active_run import ThreadNow
 from .store.records import LostRun
@@ -65,7 +65,8 @@ async def continue_run(source: GraphSource, intake: Intake, options: Options, lo
     if run_input is None:
         return
     source = source.for_user(run_input.user, {})
-    run_input = replace(run_input, attempt=run_input.attempt + 1)
+    losses = run_input.losses + (not lost.is_handed_over)
+    run_input = replace(run_input, attempt=run_input.attempt + 1, losses=losses)
     thread = LocalThread(source, lost.thread.thread_id)
     request = _request(run_input, lost, intake, options)
     context = intake.context if run_input.has_own_context else run_input.context
@@ -150,9 +151,9 @@ def _ending_before(lost: LostRun, run_input: RunInput, label: str) -> Ending | N
     """Returns how the run ends whatever its thread has; None if that decides."""
     if lost.is_stopping:
         return Cancelled()
-    if run_input.attempt > MOST_ATTEMPTS:
-        _log.error("The run was lost with its process %d times, and is not tried again (%s).", MOST_ATTEMPTS, label)
-        return _failed(f"The run was lost with its process {MOST_ATTEMPTS} times, and is not tried again.")
+    if run_input.losses >= MOST_LOSSES:
+        _log.error("The run was lost with its process %d times, and is not tried again (%s).", MOST_LOSSES, label)
+        return _failed(f"The run was lost with its process {MOST_LOSSES} times, and is not tried again.")
     return None
 
 

@@ -16,7 +16,7 @@ from itertools import count
 from typing import Any
 
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
-from langgraph_agui.connect.local.run.run_input import MOST_ATTEMPTS
+from langgraph_agui.connect.local.run.run_input import MOST_LOSSES
 from langgraph_agui.connect.testing.expected import comparable, expected
 
 from tests.chaos.people import Page, Watcher
@@ -54,7 +54,7 @@ def unanswered(
         for page in pages
         for message in page.messages
         if not {"success", "torn", "shutdown", "shown", "409", "503"}.issuperset(message.outcomes)
-        or any(len(pids.get(run_id, ())) >= MOST_ATTEMPTS for run_id in message.run_ids)
+        or any(len(pids.get(run_id, ())) >= MOST_LOSSES for run_id in message.run_ids)
     }
     wrong = []
     for thread_id, state in values.items():

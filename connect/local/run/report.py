@@ -12,7 +12,7 @@ from typing import Any
 
 from ...errors import log_context
 from ...tracing import Span
-from .run_input import MOST_ATTEMPTS
+from .run_input import MOST_LOSSES
 from .summary import Outcome, RunSummary
 
 _log = logging.getLogger(__name__)
@@ -24,10 +24,10 @@ class RunReport:
     label: str
     """The run's agent, thread and id, for a log line."""
 
-    def __init__(self, agent: Hashable, attempt: int = 1) -> None:
+    def __init__(self, agent: Hashable, attempt: int = 1, losses: int = 0) -> None:
         self.events = 0
         """The number of events that the run has emitted."""
-        self._agent, self._attempt = agent, attempt
+        self._agent, self._attempt, self._losses = agent, attempt, losses
         self._span = Span("run", agent)
         self._now = asyncio.get_running_loop().time
         self._started = self._now()
@@ -50,7 +50,7 @@ class RunReport:
 
     def begin(self) -> None:
         """Logs that the run has started, or is continued. A run that is not tried again is in the log when it ends."""
-        if self._attempt > MOST_ATTEMPTS:
+        if self._losses >= MOST_LOSSES:
             return
         if self._attempt > 1:
             _log.warning("The run is continued by this process, attempt %d (%s).", self._attempt, self.label)

@@ -86,7 +86,7 @@ class Run:
     - `translator`: one that has not been started.
     - `needs_readers`: whether it is stopped when its last reader has left.
     - `waiting`: the subgraphs in which the run continues.
-    - `attempt`: how often the run has been tried, with this time.
+    - `attempt`, `losses`: how often the run has been tried, with this time, and lost; see `RunInput`.
     """
 
     is_readable: Final = True
@@ -105,6 +105,7 @@ class Run:
         needs_readers: bool = False,
         waiting: Iterable[Subgraph] = (),
         attempt: int = 1,
+        losses: int = 0,
     ) -> None:
         self.metadata: Metadata = {}
         """The metadata of its thread that decide who may use the thread. Set before the thread is claimed."""
@@ -126,7 +127,7 @@ class Run:
         """Whether it is stopped when its last reader has left."""
         self._translator = translator
         self._is_over = asyncio.Event()
-        self._report = RunReport(agent, attempt)
+        self._report = RunReport(agent, attempt, losses)
         self._report.events = len(translator.start(self._report.trace_id))
         self._report.identify(self.thread_id, self.run_id)
         self.label = self._report.label

@@ -28,8 +28,8 @@ _FORMAT: Final = 1
 """The format of the JSON. It rises with each change that an earlier version can't read."""
 _KIND: Final = "__agui__"
 """The key that says what an object of the JSON stands for: a message, a user of LangGraph's `auth`, an `Overwrite`."""
-MOST_ATTEMPTS: Final = 3
-"""The number of processes in which a run is tried, one after the other."""
+MOST_LOSSES: Final = 3
+"""The number of processes with which a run is lost, until it is not tried again."""
 
 
 class NotJsonError(Exception):
@@ -58,6 +58,7 @@ class RunInput:
       the run has succeeded. None if this run is all.
     - `parent_run_id`: as in `RUN_STARTED`.
     - `attempt`: how often the run has been tried, with this time.
+    - `losses`: how often it was lost with its process. A process that ends and hands the run over is not lost.
     """
 
     run_id: str
@@ -73,6 +74,7 @@ class RunInput:
     client_input: Mapping[str, Any] | None = None
     parent_run_id: str | None = None
     attempt: int = 1
+    losses: int = 0
 
     @property
     def graph_input(self) -> Any:

@@ -214,6 +214,7 @@ class Runs:
             needs_readers=intake.on_disconnect == "cancel",
             waiting=setup.waiting,
             attempt=1 if setup.run_input is None else setup.run_input.attempt,
+            losses=0 if setup.run_input is None else setup.run_input.losses,
         )
         stored_input = self._stored_input(setup.run_input, run)
         if stored_input and setup.run_input is not None:

@@ -80,7 +80,10 @@ class LostRuns:
             with suppress(StoreUnavailableError):
                 stored_input = await self._database.input_of(Log(thread, lease.fence))
                 if stored_input and self._continue is not None:
-                    self._continue(LostRun(thread, lease.fence, lease.claim, stored_input, lease.is_stopping))
+                    is_handed_over = lease.is_handed_over
+                    self._continue(
+                        LostRun(thread, lease.fence, lease.claim, stored_input, lease.is_stopping, is_handed_over)
+                    )
         except Exception:
             label = log_context(lease.claim.agent, thread.thread_id, lease.claim.run_id)
             _log.exception("The lost run could not be continued (%s).", label)

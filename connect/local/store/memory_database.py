@@ -230,7 +230,8 @@ class MemoryRunDatabase(RunDatabase):
         if state.is_lost:
             waits = CONTINUED_WITHIN * _LEASE if state.input else 0.0
             is_stopping = state.is_cancelled or state.status == "stopping"
-            return Lease("lost", waits, state.fence, state.run.claim, is_stopping, state.last, waiting)
+            claim = state.run.claim
+            return Lease("lost", waits, state.fence, claim, is_stopping, state.last, waiting, is_handed_over=True)
         is_stopping = state.status == "stopping"
         return Lease("valid", _LEASE, state.fence, state.run.claim, is_stopping, state.last, waiting)
 

@@ -190,6 +190,7 @@ class LostRun:
     - `claim`: what its owner said of it.
     - `stored_input`: what `RunStore.claim` was given to keep.
     - `is_stopping`: whether it was to stop. Then its continuation is stopped as soon as it begins.
+    - `is_handed_over`: whether its owner has handed it over, and was not lost.
     """
 
     thread: ThreadKey
@@ -197,6 +198,7 @@ class LostRun:
     claim: Claim
     stored_input: bytes
     is_stopping: bool
+    is_handed_over: bool = False
 
 
 def quoted(text: str) -> str:

@@ -73,6 +73,7 @@ class Lease(NamedTuple):
       wanted it to stop.
     - `last`: how the thread's last run ended.
     - `waiting`: the number of tickets in the line of the thread.
+    - `is_handed_over`: whether the run is lost because its owner has handed it over. Not known if it is stopping.
     """
 
     state: Literal["valid", "doubt", "lost", "free"]
@@ -82,6 +83,7 @@ class Lease(NamedTuple):
     is_stopping: bool
     last: RunEnd | None
     waiting: int
+    is_handed_over: bool = False
 
     @property
     def is_continuable(self) -> bool:

@@ -286,7 +286,8 @@ class RedisRunDatabase(RedisLeaseRenewer, RunDatabase):
 def _lease(fields: Sequence[Any], cipher: CipherProtocol | None) -> Lease:
     state, ms, fence, claim, status, last, waiting = fields
     run, ended = Claim.from_json(claim) if claim else None, RunEnd.from_json(last, cipher) if last else None
-    return Lease(state.decode(), ms / 1_000, int(fence), run, status == b"stopping", ended, waiting)
+    is_stopping, is_handed_over = status == b"stopping", status == b"lost"
+    return Lease(state.decode(), ms / 1_000, int(fence), run, is_stopping, ended, waiting, is_handed_over)
 
 
 def _own(own: Own) -> tuple[str | bytes | int, ...]:

@@ -100,7 +100,8 @@ def lease_of(database: Database, thread: str, process: str, lease: float, cipher
     run, ended = None if stored is None else Claim.from_json(stored), RunEnd.from_json(last, cipher) if last else None
     waiting = _one(database, "SELECT count(*) FROM tickets WHERE thread = ? AND until >= ?", thread, clock())[0]
     is_stopping = status == "stopping" or (state == "lost" and is_cancelled == 1)
-    return Lease(state, seconds, fence, run, is_stopping, ended, waiting)  # type: ignore[arg-type]
+    is_handed_over = status == "lost"
+    return Lease(state, seconds, fence, run, is_stopping, ended, waiting, is_handed_over)  # type: ignore[arg-type]
 
 
 def claim(
@@ -234,7 +235,8 @@ def lost_threads(database: Database, namespace: str, process: str, lease: float)
         thread, (state, seconds) = thread_of(name), _state(database, name, process, lease)
         if thread.namespace == namespace and state == "lost":
             is_stopping = status == "stopping" or is_cancelled == 1
-            lost_lease = Lease("lost", seconds, fence, Claim.from_json(stored), is_stopping, None, 0)
+            claim = Claim.from_json(stored)
+            lost_lease = Lease("lost", seconds, fence, claim, is_stopping, None, 0, is_handed_over=status == "lost")
             lost.append(LostThread(thread, lost_lease))
     return lost
 
