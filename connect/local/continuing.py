@@ -69,7 +69,10 @@ async def continue_run(source: GraphSource, intake: Intake, options: Options, lo
     run_input = replace(run_input, attempt=run_input.attempt + 1, losses=losses)
     thread = LocalThread(source, lost.thread.thread_id)
     request = _request(run_input, lost, intake, options)
-    context = intake.context if run_input.has_own_context else run_input.context
+    context = run_input.context
+    if run_input.has_own_context:
+        own = intake.context
+        context = {**own, **context} if context is not None and isinstance(own, Mapping) else own
     label = thread.label(run_input.run_id)
     with ExitStack() as left:
         made, ending = None, _ending_before(lost, run_input, label)

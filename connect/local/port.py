@@ -191,12 +191,12 @@ class LocalPort:
         if own is None or (own.config, own.context, own.prepare) != _of_owner(request.intake):
             _log.warning("The run cannot be continued by another process: %s (%s).", _OTHER_INTAKE, self.label)
             return None
-        has_own_context = run.input.context is own.context
+        context, has_own_context = _without_own(run.input.context, own.context)
         whole = replace(
             run_input,
             user=self._source.user,
             config=request.added.config,
-            context=None if has_own_context else run.input.context,
+            context=context,
             has_own_context=has_own_context,
             client_input=None if run.rest is None else _as_json(request.run_input),
             parent_run_id=request.run_input.parent_run_id,
@@ -233,6 +233,16 @@ def configs_of(source: GraphSource, request: RunRequest) -> tuple[Mapping[str, A
     """Returns the configs that are merged into the config of a run."""
     thread = {"configurable": {"thread_id": request.run_input.thread_id}}
     return request.intake.config, request.added.config, user_config(source.user), thread
+
+
+def _without_own(context: Any, own: Any) -> tuple[Any, bool]:
+    """Returns a run's context without the values of the intake's own, which may be secret, and whether these were left
+    out."""
+    if context is own:
+        return None, True
+    if not (isinstance(context, Mapping) and isinstance(own, Mapping)):
+        return context, False
+    return {name: value for name, value in context.items() if name not in own or own[name] is not value}, True
 
 
 def _of_owner(intake: Intake) -> tuple[object, ...]:

@@ -53,7 +53,7 @@ class RunInput:
       taken before the run began.
     - `checkpoint_id`: the earlier checkpoint where it starts; None is the newest one.
     - `config`: what the owner's hook has added to the config.
-    - `context`: the graph's runtime context. `has_own_context`: whether it is that of the agent's intake instead.
+    - `context`: the graph's runtime context. `has_own_context`: whether that of the agent's intake is added to it.
     - `client_input`: the client's input, as JSON, if it has more than this run does: then the rest is submitted when
       the run has succeeded. None if this run is all.
     - `parent_run_id`: as in `RUN_STARTED`.

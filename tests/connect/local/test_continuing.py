@@ -15,6 +15,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 from langgraph_agui.connect import Intake, Prepared, connect, run, thread
 from langgraph_agui.connect.local.backend import Local
@@ -418,29 +419,33 @@ async def test_the_rest_of_an_input_follows(processes: Processes) -> None:
 
 
 async def test_the_user_and_what_was_prepared_come_with_the_run(processes: Processes) -> None:
-    """The config of the intake is that of the process that continues the run: it need not be JSON."""
+    """The config and the context of the intake are those of the process that continues the run. They need not be JSON,
+    and are not stored, since they may be secret."""
     point, did, secret = Pause(), list[Any](), object()
 
     def prepare(_: Any) -> Prepared:
-        return Prepared(config={"configurable": {"tenant": "t1"}}, values={"messages": [HumanMessage("more", id="m")]})
+        more = {"messages": [HumanMessage("more", id="m")]}
+        return Prepared(config={"configurable": {"tenant": "t1"}}, context={"tone": "dry"}, values=more)
 
     def graph(point: Pause | None) -> StateGraph[Any]:
-        async def note(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
+        async def note(state: MessagesState, config: RunnableConfig, runtime: Runtime[Any]) -> dict[str, Any]:
             configured = config["configurable"]
             did.append((configured["tenant"], configured["langgraph_auth_user"], configured["secret"] is secret))
+            did.append(runtime.context == {"tone": "dry", "key": secret})
             if point is not None:
                 await point()
             return {}
 
         return StateGraph(MessagesState).add_node("note", note).add_edge(START, "note")
 
-    intake = Intake(on_lost="continue", prepare=prepare, config={"configurable": {"secret": secret}})
+    config = {"configurable": {"secret": secret}}
+    intake = Intake(on_lost="continue", prepare=prepare, config=config, context={"key": secret})
     one = await processes.begin(graph(point), intake)
     posting(one, "hello", user={"identity": "ada"})
     await point.reached.wait()
     await processes.end(one)
     await reading(await processes.begin(graph(None), intake))
-    assert did == [("t1", {"identity": "ada"}, True)] * 2
+    assert did == [("t1", {"identity": "ada"}, True), True] * 2
 
 
 class User:
