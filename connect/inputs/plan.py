@@ -141,7 +141,7 @@ def plan(
     *,
     unedited: Collection[str] = (),
     follows: bool = False,
-    before: Sequence[Any] | None = None,
+    before: Sequence[str] | None = None,
     takes_messages: bool = True,
 ) -> Plan:
     """Returns what kind of run the input asks for.
@@ -152,7 +152,7 @@ def plan(
         intake: What the owner allows the input to do.
         unedited: Ids of messages whose content differs, but is content that the thread once had.
         follows: Whether the answers in the input were already run, so that only its new messages are left.
-        before: The thread's messages when the input arrived, if they may differ from those in `state`.
+        before: The ids of the thread's messages when the input arrived, if they may differ from those in `state`.
         takes_messages: Whether the graph's input has a channel for messages.
 
     Raises `InvalidInputError` if an answer does not say which of several questions it answers.
@@ -182,7 +182,7 @@ def _plan_without_news(
     run_input: RunAgentInput,
     client: _Messages,
     state: ThreadState,
-    before: Sequence[Any] | None,
+    before: Sequence[str] | None,
     takes_messages: bool,
 ) -> Plan:
     answering = is_answering(run_input)
@@ -258,13 +258,13 @@ class _Messages:
         last = self._question()
         return None if last is None or self._after(last.id) is None else last.id
 
-    def is_answered_since(self, before: Sequence[Any]) -> bool:
+    def is_answered_since(self, before: Sequence[str]) -> bool:
         """Whether a run for the same question answered the question that ends the client's list, or continued its
-        answer, after the thread had the messages `before`."""
+        answer, after the thread had the messages with the ids `before`."""
         last = self._question()
         if last is None:
             return False
-        old, ids = set(message_ids(before)), list(self._stored)
+        old, ids = set(before), list(self._stored)
         answer = takewhile(lambda id_: not is_from_user(self._stored[id_]), ids[ids.index(last.id) + 1 :])
         return any(message_id not in old for message_id in answer)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from ag_ui.core import RunAgentInput
 
@@ -32,8 +31,8 @@ class RunRequest:
     """What the client is known to have."""
     follows: bool = False
     """Whether a run of the same input came before it."""
-    before: Sequence[Any] | None = None
-    """The thread's messages when the input arrived, if it has waited since; else None."""
+    before: Sequence[str] | None = None
+    """The ids of the thread's messages when the input arrived, if it has waited since; else None."""
 
     @classmethod
     async def of(

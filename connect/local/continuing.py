@@ -1,7 +1,8 @@
 """Continues a lost run of another process, or of this one before it was started again: `continue_run`.
 
 The thread is claimed with the next fence and under the same run id, and the input of the run is submitted again,
-without what the thread already has of it (`run.run_input`). The run ends at once, and its graph is not called, if
+without what the thread already has of it (`run.run_input`). The inputs that were queued behind the run when it was
+handed over are queued behind it again. The run ends at once, and its graph is not called, if
 
 | what is known | it ends |
 |---|---|
@@ -46,7 +47,7 @@ from .run.run_input import MOST_LOSSES, RunInput
 from .source import GraphSource
 from .store.active_run import ThreadNow
 from .store.records import LostRun
-from .submit import submit_rest
+from .submit import submit_queued, submit_rest
 from .thread import LocalThread
 
 _log = logging.getLogger(__name__)
@@ -64,6 +65,7 @@ async def continue_run(source: GraphSource, intake: Intake, options: Options, lo
     run_input = _read_input(source, lost)
     if run_input is None:
         return
+    queued = await _queued(run_input, source, intake, options)
     source = source.for_user(run_input.user, {})
     losses = run_input.losses + (not lost.is_handed_over)
     run_input = replace(run_input, attempt=run_input.attempt + 1, losses=losses)
@@ -110,6 +112,7 @@ async def continue_run(source: GraphSource, intake: Intake, options: Options, lo
                 ending=ending,
             )
         )
+    submit_queued(queued)
     if run_input.client_input is not None:
         client_input = RunAgentInput.model_validate(run_input.client_input)
         submit_rest(source, await RunRequest.of(client_input, options, intake, "error"), run)
@@ -126,6 +129,24 @@ def _read_input(source: GraphSource, lost: LostRun) -> RunInput | None:
     if run_input is None:
         _log.warning("The lost run is not continued by this process: it is of another version (%s).", label)
     return run_input
+
+
+async def _queued(
+    run_input: RunInput, source: GraphSource, intake: Intake, options: Options
+) -> list[tuple[GraphSource, RunRequest]]:
+    """Returns the requests of the inputs that are queued behind the run, with the sources of their users. They are made
+    before the run continues, so that this process has them in its queue as soon as it has the run."""
+    requests = []
+    for queued in run_input.queued:
+        client_input = RunAgentInput.model_validate(queued["input"])
+        try:
+            request = await RunRequest.of(client_input, options, replace(intake, busy="queue"), "error")
+        except Exception:
+            label = log_context(source.agent, client_input.thread_id, client_input.run_id)
+            _log.exception("A queued input that was handed over could not be run (%s).", label)
+        else:
+            requests.append((source.for_user(queued["user"], {}), replace(request, before=queued["before"])))
+    return requests
 
 
 def _request(run_input: RunInput, lost: LostRun, intake: Intake, options: Options) -> RunRequest:

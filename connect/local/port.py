@@ -15,7 +15,6 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, Final
 
-from ag_ui.core import RunAgentInput
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.constants import END
@@ -44,7 +43,7 @@ from .client_state import write_in_place
 from .factory import MadeGraph
 from .run.configs import graph_config
 from .run.run import Run
-from .run.run_input import RunInput
+from .run.run_input import RunInput, as_json
 from .run.runs import RunSetup, agent_of
 from .source import GraphSource
 from .store.active_run import ThreadNow
@@ -188,7 +187,7 @@ class LocalPort:
         request, own = run.request, self._source.intake
         if request.intake.on_lost != "continue":
             return None
-        if own is None or (own.config, own.context, own.prepare) != _of_owner(request.intake):
+        if own is None or not is_owners(request.intake, self._source):
             _log.warning("The run cannot be continued by another process: %s (%s).", _OTHER_INTAKE, self.label)
             return None
         context, has_own_context = _without_own(run.input.context, own.context)
@@ -198,7 +197,7 @@ class LocalPort:
             config=request.added.config,
             context=context,
             has_own_context=has_own_context,
-            client_input=None if run.rest is None else _as_json(request.run_input),
+            client_input=None if run.rest is None else as_json(request.run_input),
             parent_run_id=request.run_input.parent_run_id,
         )
         return whole if whole.answers is None else whole.before(await self.progress(whole))
@@ -245,10 +244,11 @@ def _without_own(context: Any, own: Any) -> tuple[Any, bool]:
     return {name: value for name, value in context.items() if name not in own or own[name] is not value}, True
 
 
+def is_owners(intake: Intake, source: GraphSource) -> bool:
+    """Returns whether an intake is the one with which an app serves the agent. Another process then has it too."""
+    own = source.intake
+    return own is not None and _of_owner(own) == _of_owner(intake)
+
+
 def _of_owner(intake: Intake) -> tuple[object, ...]:
     return intake.config, intake.context, intake.prepare
-
-
-def _as_json(run_input: RunAgentInput) -> dict[str, Any]:
-    stored: dict[str, Any] = run_input.model_dump(mode="json", by_alias=True, exclude_none=True)
-    return stored

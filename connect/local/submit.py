@@ -15,14 +15,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from ag_ui.core import RunAgentInput
 
-from ...translator import Failed, Options, Translator
+from ...translator import Failed, Options, Translator, message_ids
 from ..errors import (
     QueueFullError,
     RunConflictError,
@@ -39,9 +39,11 @@ from ..inputs.request import RunRequest
 from ..run_outcome import PastErrors
 from ..submission import submit
 from .checkpointers import reading
-from .port import LocalPort, configs_of
+from .port import LocalPort, configs_of, is_owners
 from .run.configs import graph_config
+from .run.queued_inputs import AsJson
 from .run.run import Run
+from .run.run_input import queued_input
 from .run.runs import Runs, agent_of
 from .source import GraphSource
 from .store.active_run import ActiveRun, ThreadNow
@@ -82,6 +84,13 @@ def submit_rest(source: GraphSource, request: RunRequest, first: Run) -> None:
     _Input(source, request).own_rest(first, request.without_answers(request.view))
 
 
+def submit_queued(inputs: Iterable[tuple[GraphSource, RunRequest]]) -> None:
+    """Submits inputs of one thread in the background, in this order: each waits for the end of the active run."""
+    lock = asyncio.Lock()
+    for source, request in inputs:
+        _Input(source, request).own_queued(lock)
+
+
 class _Input:
     """One input, from its arrival until it has its turn."""
 
@@ -109,14 +118,14 @@ class _Input:
             runs = self._source.runs
             if queue is not None and runs.queue.on(self._thread.key) >= queue:
                 raise QueueFullError("Too many inputs are queued on this thread. Retry later.")
-            return runs.queue.batches(self._own(self._in_turn(waits=True)))
+            return runs.queue.batches(self.own_queued())
         return await self._in_turn(waits=waits)
 
-    async def _in_turn(self, *, waits: bool) -> Batches:
+    async def _in_turn(self, *, waits: bool, lock: asyncio.Lock | None = None) -> Batches:
         # the thread is read while the input already has its place in the line
         keeping = asyncio.ensure_future(self._keep_messages()) if waits else None
         try:
-            async with self._store.turn(self._thread.key) as (now, ticket):
+            async with self._store.turn(self._thread.key, lock=lock) as (now, ticket):
                 if keeping is not None:
                     await keeping
                 return await self._when_free(now, ticket)
@@ -155,8 +164,18 @@ class _Input:
         with made:
             return await submit(request, LocalPort(self._thread, request, now, ticket, made, self._follow))
 
-    def _own(self, work: Coroutine[Any, Any, _Result]) -> asyncio.Task[_Result]:
-        """Returns a task that the process's runs own, and that may outlive the request."""
+    def own_queued(self, lock: asyncio.Lock | None = None) -> asyncio.Task[Batches]:
+        """Returns a task that starts the run of the input when it has its turn. `lock`: see `turns.turn_on`."""
+        intake, request = self._intake, self._request
+        follows_run = intake.on_lost == "continue" and is_owners(intake, self._source) and not request.follows
+        return self._own(self._in_turn(waits=True, lock=lock), self._as_json if follows_run else None)
+
+    def _as_json(self) -> dict[str, Any]:
+        return queued_input(self._request.run_input, self._source.user, self._request.before)
+
+    def _own(self, work: Coroutine[Any, Any, _Result], as_json: AsJson | None = None) -> asyncio.Task[_Result]:
+        """Returns a task that the process's runs own, and that may outlive the request. `as_json`: see
+        `QueuedInputs.own`."""
         source = self._source
         return source.runs.queue.own(
             work,
@@ -164,6 +183,7 @@ class _Input:
             thread=self._thread.key,
             run_id=self._request.run_input.run_id,
             needs_reader=self._intake.on_disconnect == "cancel",
+            as_json=as_json,
         )
 
     def _follow(self, first: Run, rest: RunRequest) -> Batches:
@@ -215,7 +235,7 @@ class _Input:
             config = graph_config(graph, *configs_of(self._source, self._request))
             with suppress(UnreadableError), reading(self._label):
                 thread = await self._thread.read(graph, config, None, self._request.options)
-                self._request = replace(self._request, before=thread.state.messages)
+                self._request = replace(self._request, before=message_ids(thread.state.messages))
 
 
 @relaying

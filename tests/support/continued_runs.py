@@ -82,7 +82,7 @@ class Server:
         """Hands its run over. Returns an event for the moment when that is done."""
         done = asyncio.Event()
         self.store.on_lost(None)
-        self.holds[-1].hand_over(done.set)
+        self.holds[-1].hand_over(b"", done.set)
         return done
 
     async def active(self) -> ActiveRun:

@@ -3,6 +3,7 @@
 An input is queued while another run is active on its thread. Its task does not depend on the request. Rules:
 - Nothing is lost silently: an input that is refused, fails or is given up is logged, even without a reader.
 - An input that does not need its reader runs even if the reader has left.
+- If the run before an input is handed over to another process, the input follows it, if that process can run it.
 - The feeds of the thread wake when an input is no longer queued, because they may have waited for it.
 """
 
@@ -10,7 +11,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import weakref
 from collections.abc import Callable, Coroutine, Hashable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -18,12 +21,16 @@ from ...errors import NotRunError, RequestError, ServerEndsError, log_context
 from ...events.encoded import Batches
 from ...events.relay import Relayed, relaying
 from ..store.active_run import ThreadKey
+from .run_input import NotJsonError
 
 _Made = TypeVar("_Made")
+AsJson = Callable[[], dict[str, Any]]
+"""Returns a queued input as JSON. Raises `NotJsonError`."""
 
 _log = logging.getLogger(__name__)
 
 _NOT_RUN: Final = "This input was queued, and did not run: the server is shutting down. Send it again."
+_FOLLOWS: Final = "This server is shutting down. The input keeps its place in the queue: connect to it again."
 
 
 class AgentKey(NamedTuple):
@@ -35,12 +42,14 @@ class AgentKey(NamedTuple):
 
 @dataclass(slots=True)
 class _Queued:
-    """A queued input. `label`: its name in log lines. `needs_reader`: whether it is given up when its reader leaves."""
+    """A queued input. `label`: its name in log lines. `needs_reader`: whether it is given up when its reader leaves.
+    `as_json`: see `QueuedInputs.own`."""
 
     agent: Hashable
     thread: ThreadKey
     label: str
     needs_reader: bool
+    as_json: AsJson | None
 
 
 class QueuedInputs:
@@ -49,6 +58,7 @@ class QueuedInputs:
     def __init__(self, wake: Callable[[ThreadKey], None]) -> None:
         self._wake = wake
         self._queued: dict[asyncio.Task[Any], _Queued] = {}
+        self._handed_over: weakref.WeakSet[asyncio.Task[Any]] = weakref.WeakSet()
 
     def own(
         self,
@@ -58,11 +68,17 @@ class QueuedInputs:
         thread: ThreadKey,
         run_id: str,
         needs_reader: bool = False,
+        as_json: AsJson | None = None,
     ) -> asyncio.Task[_Made]:
         """Makes a task of `work`, which waits for the end of another run and then starts the run of the input.
-        `needs_reader`: whether the task is also cancelled when its client leaves."""
+
+        - `needs_reader`: whether the task is also cancelled when its client leaves.
+        - `as_json`: returns the input as another process can submit it; see `run_input.queued_input`. None if no other
+          process can.
+        """
         task = asyncio.get_running_loop().create_task(work)
-        self._queued[task] = _Queued(agent, thread, log_context(agent, thread.thread_id, run_id), needs_reader)
+        label = log_context(agent, thread.thread_id, run_id)
+        self._queued[task] = _Queued(agent, thread, label, needs_reader, as_json)
         task.add_done_callback(self._disown)
         return task
 
@@ -87,15 +103,15 @@ class QueuedInputs:
     @relaying
     async def batches(self, task: asyncio.Task[Any]) -> Relayed:
         """Yields the events for the client of an input, from its turn on. `task`: returns them, or None if there are
-        none. Raises `NotRunError` if the input does not run: after an error, which is logged, or because the server
-        ends."""
+        none. Raises `NotRunError` if the input does not run here: after an error, which is logged, or because the
+        server ends."""
         try:
             batches: Batches | None = await asyncio.shield(task)
         except asyncio.CancelledError:
             if not task.cancelled() or _is_cancelled():
                 self._reader_left(task)
                 raise
-            raise NotRunError(ServerEndsError(_NOT_RUN)) from None
+            raise NotRunError(ServerEndsError(_FOLLOWS if task in self._handed_over else _NOT_RUN)) from None
         except Exception as error:
             raise NotRunError(error) from error
         if batches is not None:
@@ -114,9 +130,26 @@ class QueuedInputs:
     def give_up(self, tasks: list[asyncio.Task[Any]]) -> list[asyncio.Task[Any]]:
         """Cancels these inputs: they do not run, and their readers get a terminal event. Returns their tasks."""
         for task in tasks:
-            task.cancel()
-            _log.warning("A queued input does not run: its server has ended (%s).", self._queued[task].label)
+            if task not in self._handed_over:
+                task.cancel()
+                _log.warning("A queued input does not run: its server has ended (%s).", self._queued[task].label)
         return tasks
+
+    def hand_over(self, thread: ThreadKey, agent: Hashable) -> list[dict[str, Any]]:
+        """Cancels the inputs of an agent on a thread that another process can run, and returns them in the order in
+        which they have arrived. Their readers are told that they keep their place."""
+        queued_inputs = []
+        for task, queued in self._queued.items():
+            if (queued.thread, queued.agent) != (thread, agent) or queued.as_json is None:
+                continue
+            if task.done() or task.cancelling():
+                continue
+            with suppress(NotJsonError):
+                queued_inputs.append(queued.as_json())
+                self._handed_over.add(task)
+                task.cancel()
+                _log.warning("A queued input follows its run to another process (%s).", queued.label)
+        return queued_inputs
 
     def _disown(self, task: asyncio.Task[Any]) -> None:
         queued = self._queued.pop(task)

@@ -145,6 +145,7 @@ class Run:
         """The exception that ended the run, for `Leave`."""
         self._timer: asyncio.TimerHandle | None = None
         self._control: Control | None = None
+        self._handed_over: Callable[[], bytes] | None = None
         self.is_leaving = False
         """Whether the run is to be handed over, unless it ends before."""
         self.is_handed_over = False
@@ -159,6 +160,7 @@ class Run:
         leave: Leave | None = None,
         on_end: Callable[[Run], None] | None = None,
         control: Control | None = None,
+        handed_over: Callable[[], bytes] | None = None,
     ) -> None:
         """Begins the run, whose thread has been claimed.
 
@@ -168,8 +170,10 @@ class Run:
         - `save`: called if the run was cancelled, when its graph has stopped and before the thread is free.
         - `leave`: called when the graph has stopped, after `save`.
         - `on_end`: called when the run has ended, or was handed over, and its thread is free.
-        - `control`: that of its graph; None if the run can't be handed over."""
-        self._control = control
+        - `control`: that of its graph; None if the run can't be handed over.
+        - `handed_over`: called when the run is about to be handed over. Returns what the store keeps of it from then
+          on, or nothing if that stays the same."""
+        self._control, self._handed_over = control, handed_over
         self._hold, self._save, self._leave, self._on_end = hold, save, leave, on_end
         self._event_log.run = hold.number
         if self.needs_readers:
@@ -427,6 +431,7 @@ class Run:
     def _end(self) -> None:
         """Releases the thread: the graph has stopped, and its functions have returned."""
         self._report.stop()
+        handed_over, self._handed_over = self._handed_over, None  # it has a reference to this run
         if self._timer is not None:
             self._timer.cancel()
         if self._leave is not None:
@@ -435,7 +440,8 @@ class Run:
         last = None
         try:
             if self.is_handed_over:
-                self._hold.hand_over(self._released)
+                stored_input = b"" if handed_over is None or self._has_given_way else handed_over()
+                self._hold.hand_over(stored_input, self._released)
                 return
             try:
                 last = self.as_last()

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
+from ag_ui.core import RunAgentInput
 from langchain_core.messages import BaseMessage, message_to_dict, messages_from_dict
 from langgraph.types import Command, Overwrite
 
@@ -56,6 +57,7 @@ class RunInput:
     - `context`: the graph's runtime context. `has_own_context`: whether that of the agent's intake is added to it.
     - `client_input`: the client's input, as JSON, if it has more than this run does: then the rest is submitted when
       the run has succeeded. None if this run is all.
+    - `queued`: the inputs that were queued behind the run when it was handed over; see `queued_input`.
     - `parent_run_id`: as in `RUN_STARTED`.
     - `attempt`: how often the run has been tried, with this time.
     - `losses`: how often it was lost with its process. A process that ends and hands the run over is not lost.
@@ -72,6 +74,7 @@ class RunInput:
     context: Any = None
     has_own_context: bool = False
     client_input: Mapping[str, Any] | None = None
+    queued: list[dict[str, Any]] = field(default_factory=list)
     parent_run_id: str | None = None
     attempt: int = 1
     losses: int = 0
@@ -120,6 +123,26 @@ class RunInput:
         if read.pop("format") != _FORMAT:
             return None
         return cls(**{name: _restored(value) for name, value in read.items()})
+
+
+def queued_input(client_input: RunAgentInput, user: Any, before: Sequence[str] | None) -> dict[str, Any]:
+    """Returns a queued input as `RunInput` keeps it: the input of the client, as JSON, the user, and the ids of the
+    messages that the thread had when the input arrived. Raises `NotJsonError`."""
+    try:
+        sent = as_json(client_input)
+    except ValueError:
+        raise NotJsonError("client_input") from None
+    queued = {"input": sent, "user": user, "before": None if before is None else list(before)}
+    for part, value in queued.items():
+        _stored(value, part)
+    return queued
+
+
+def as_json(client_input: RunAgentInput) -> dict[str, Any]:
+    """Returns the input of a client as JSON. Raises `ValueError` if a caller of this process has put something into it
+    that is not JSON."""
+    stored: dict[str, Any] = client_input.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return stored
 
 
 def _stored(value: Any, part: str) -> Any:

@@ -12,7 +12,7 @@ import logging
 import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from types import TracebackType
@@ -246,7 +246,9 @@ class Runs:
         if made is not None:
             made.is_taken = True
         ended = partial(self._ended, own, options.messages_key)
-        run.begin(stream, hold, setup.timeout, save, None if made is None else made.leave, ended, control)
+        leave = None if made is None else made.leave
+        handed_over = None if control is None else partial(self._handed_over, setup.run_input, run)
+        run.begin(stream, hold, setup.timeout, save, leave, ended, control, handed_over)
         if setup.ending is not None:
             run.stop(setup.ending)
         return run
@@ -264,6 +266,17 @@ class Runs:
                 reason = str(error)
         _log.warning("The run cannot be continued by another process: %s (%s).", reason, run.label)
         return b""
+
+    def _handed_over(self, run_input: RunInput | None, run: Run) -> bytes:
+        """Returns what the store keeps of a run that is handed over: its input, and the inputs that are queued behind
+        it, unless no other process can run them. They do not run here any more. Returns nothing if the store has that
+        already."""
+        if run_input is None:
+            return b""
+        queued = self.queue.hand_over(run.thread, run.agent)
+        if queued == run_input.queued:
+            return b""
+        return seal(replace(run_input, queued=queued).to_json(), run.thread.cipher)
 
     async def _claim(self, graph: Graph, run: Run, setup: RunSetup, stored_input: bytes) -> Hold:
         """Claims the thread of a run, and returns its hold on it. The clock is checked before the claim, so that no

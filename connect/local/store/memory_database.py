@@ -199,13 +199,13 @@ class MemoryRunDatabase(RunDatabase):
         state = self._data.thread(log.thread)
         return state.input if state.fence == log.fence else b""
 
-    async def hand_over(self, own: Own) -> bool:
+    async def hand_over(self, own: Own, run_input: bytes = b"") -> bool:
         """See `RunDatabase.hand_over`."""
         state = self._data.thread(own.thread)
         if not (state.run == own and state.is_lost):
             if state.ended == own.token or not self._is_owned(own):
                 return False
-            state.is_lost = True
+            state.is_lost, state.input = True, run_input or state.input
             for (namespace, _), take in list(self._data.lost_takers.items()):
                 if namespace == own.thread.namespace:
                     take()

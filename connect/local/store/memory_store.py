@@ -95,7 +95,7 @@ class LocalHold:
         self._database.free(self._own, None if last is None else RunEnd(last))
         done()
 
-    def hand_over(self, done: Callable[[], None]) -> None:
+    def hand_over(self, stored_input: bytes, done: Callable[[], None]) -> None:
         """See `Hold`. No other process can continue the run."""
         self.release(None, done)
 

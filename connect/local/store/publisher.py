@@ -127,6 +127,8 @@ class Publisher:
         """The callback that `release` or `hand_over` was given."""
         self._is_handed_over = False
         """Whether another process is to continue the run."""
+        self._stored_input = b""
+        """What replaces the input of the run when it is handed over."""
         self._has_ended = False
         """Whether the database knows that the run is over."""
         self._is_known = asyncio.Event()
@@ -167,9 +169,9 @@ class Publisher:
             self._last = RunEnd.of(last, self._own.claim)
         self._leave_thread(done)
 
-    def hand_over(self, done: Callable[[], None]) -> None:
+    def hand_over(self, stored_input: bytes, done: Callable[[], None]) -> None:
         """See `Hold`."""
-        self._is_handed_over = True
+        self._is_handed_over, self._stored_input = True, stored_input
         self._leave_thread(done)
 
     def _leave_thread(self, done: Callable[[], None]) -> None:
@@ -343,7 +345,7 @@ class Publisher:
 
     async def _hand_over(self) -> None:
         """Gives up the run, and tells the processes that follow it."""
-        await self._answer(lambda: self._database.hand_over(self._own))
+        await self._answer(lambda: self._database.hand_over(self._own, self._stored_input))
         self._is_over = True
         self._is_known.set()
         self._free()

@@ -248,9 +248,10 @@ class RunDatabase(LeaseRenewer, Protocol):
         """Frees the thread of a run, and keeps how the run ended. Returns False if another run has the thread. `last`
         is None if only the checkpoint says how the run ended."""
 
-    async def hand_over(self, own: Own) -> bool:
+    async def hand_over(self, own: Own, run_input: bytes = b"") -> bool:
         """Gives up a run that has an input and has not ended, so that it is lost at once, and notifies those who have
-        called `subscribe_lost`. Returns False if another run has the thread, or if the run has ended."""
+        called `subscribe_lost`. Returns False if another run has the thread, or if the run has ended. `run_input`
+        replaces its input, unless it is empty."""
 
     async def lost_threads(self, namespace: str) -> Sequence[LostThread]:
         """Returns the threads of a namespace whose runs are lost and have an input, however long ago they were lost."""

@@ -95,11 +95,12 @@ class Hold(Protocol):
         - `done`: called once, when every process finds the thread free, or a little later if the database does not
           answer."""
 
-    def hand_over(self, done: Callable[[], None]) -> None:
+    def hand_over(self, stored_input: bytes, done: Callable[[], None]) -> None:
         """Gives the run up, in place of `release`, so that another process continues it at once. The graph has stopped,
         and the run was claimed with an input. Never waits and never raises.
 
-        `done`: called once, when the database knows that the run is lost, or a little later if it does not answer."""
+        - `stored_input`: replaces that input, unless it is empty.
+        - `done`: called once, when the database knows that the run is lost, or a little later if it does not answer."""
 
     async def wait_for_end(self, seconds: float) -> None:
         """Waits until the database knows that the run is over, for this many seconds at most."""
@@ -383,10 +384,12 @@ class RunStore(ABC):
             yield await self._now_at(thread, lease), ticket
 
     @asynccontextmanager
-    async def turn(self, thread: ThreadKey, *, closes: bool = False) -> AsyncGenerator[tuple[ThreadNow, Ticket], None]:
+    async def turn(
+        self, thread: ThreadKey, *, closes: bool = False, lock: asyncio.Lock | None = None
+    ) -> AsyncGenerator[tuple[ThreadNow, Ticket], None]:
         """Waits for the turn on a thread, and has it within the block; see `turns.turn_on`. The target of `as` is what
         the store knows of the thread at that moment, and the ticket."""
-        async with turn_on(self._database, thread, closes=closes) as (lease, ticket):
+        async with turn_on(self._database, thread, closes=closes, lock=lock) as (lease, ticket):
             yield await self._now_at(thread, lease), ticket
 
     async def started(self, thread: ThreadKey) -> Feed:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from uuid import uuid4
 
 from ...errors import StoreUnavailableError
@@ -42,14 +42,21 @@ async def turn_if_idle(database: RunDatabase, thread: ThreadKey) -> AsyncGenerat
 
 @asynccontextmanager
 async def turn_on(
-    database: RunDatabase, thread: ThreadKey, *, closes: bool
+    database: RunDatabase, thread: ThreadKey, *, closes: bool, lock: asyncio.Lock | None = None
 ) -> AsyncGenerator[tuple[Lease, Ticket], None]:
     """Waits for the turn on a thread, and has it within the block. Inputs get it in the order in which they arrived.
     The target of `as` is the lease of the thread at that moment, and the ticket. Cancelling the wait gives up the place
-    in the line. `closes`: whether the thread is closed within the block, so that no run is claimed."""
+    in the line.
+
+    - `closes`: whether the thread is closed within the block, so that no run is claimed.
+    - `lock`: held while the input joins the line. Inputs that share a lock join in the order in which they ask for it,
+      even if the database carries out commands in another order.
+    """
     ticket = Ticket(database, thread, closes=closes)
     try:
-        if (lease := await ticket.turn()) is None:
+        async with lock or nullcontext():
+            lease = await ticket.turn()
+        if lease is None:
             async with TurnNews(database, thread) as news:
                 while (lease := await ticket.turn()) is None:
                     await news.next()

@@ -3,8 +3,11 @@ they share a run database and the checkpoints. How processes are killed: `tests.
 
 import asyncio
 import logging
+import sqlite3
 from collections.abc import AsyncIterator, Callable
+from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -169,6 +172,124 @@ async def test_a_deployment_hands_its_runs_over(processes: Processes, caplog: py
     assert did == ["first", "second, attempt 1 of r", "second, attempt 2 of r"]
     assert await texts(two) == ["hello", "one", "two"]
     assert "attempt 2 (agent 'chat', thread 't', run 'r')" in caplog.text
+
+
+async def test_what_is_queued_behind_a_run_follows_it(processes: Processes, caplog: pytest.LogCaptureFixture) -> None:
+    """Also to a third process, with the user who has sent it."""
+    made_for = list[Any]()
+
+    def agent(point: Pause | None = None) -> Agent:
+        def make_graph(config: RunnableConfig, user: Any) -> Any:
+            if config["configurable"]["__is_for_execution__"]:
+                made_for.append((config["configurable"]["run_id"], user))
+            return in_a_row(lambda _: None, point).compile(processes.database.saver())
+
+        return Agent(make_graph, intake=replace(CONTINUE, busy="queue"))
+
+    point = Pause()
+    one = await processes.begin_agent(agent(point))
+    streams = [posting(one, "hello", user="ada")]
+    await point.reached.wait()
+    for number, name in enumerate(("bob", "eve"), 1):
+        streams.append(posting(one, "hello", *["and on"] * number, run_id=f"r{number}", user={"identity": name}))
+        await until(partial(_is_queued, one, number))
+    await processes.end(one)
+    for stream in streams[1:]:
+        *_, end = await stream
+        assert (end.type, end.code, "connect to it again" in end.message) == ("RUN_ERROR", "shutdown", True)
+    point = Pause()
+    two = await processes.begin_agent(agent(point))
+    await point.reached.wait()
+    await processes.end(two)
+    three = await processes.begin_agent(agent())
+    await until(lambda: len(made_for) == 5 and not three.runs.busy)
+    bob, eve = {"identity": "bob"}, {"identity": "eve"}
+    assert made_for == [*[("r", "ada")] * 3, ("r1", bob), ("r2", eve)]
+    assert [each for each in await texts(three) if each in ("hello", "and on")] == ["hello", "and on", "and on"]
+    assert "did not run" not in caplog.text
+    assert "does not run" not in caplog.text
+
+
+def _is_queued(process: Process, count: int) -> bool:
+    return process.runs.queue.on(process.source.key("t")) == count
+
+
+async def test_a_request_that_was_queued_twice_is_answered_once_by_whoever_continues_the_first(
+    processes: Processes,
+) -> None:
+    """The second one asks for what the run has done since it arrived, before and after the hand-over."""
+    points, did = [Pause(), Pause()], list[str]()
+
+    async def first(state: MessagesState) -> dict[str, Any]:
+        did.append("first")
+        await points[0]()
+        return {"messages": [AIMessage("one", id="one")]}
+
+    async def second(state: MessagesState) -> None:
+        did.append("second")
+        await points[1]()
+
+    graph = StateGraph(MessagesState).add_node("first", first).add_node("second", second)
+    graph.add_edge(START, "first").add_edge("first", "second")
+    queueing = replace(CONTINUE, busy="queue")
+    one = await processes.begin(graph, queueing)
+    posting(one, "hello")
+    await points[0].reached.wait()
+    posting(one, "hello", run_id="r1")
+    await until(partial(_is_queued, one, 1))
+    points[0].open.set()
+    await points[1].reached.wait()
+    await processes.end(one)
+    points[1].open.set()
+    two = await processes.begin(graph, queueing)
+    await reading(two)
+    await until(lambda: not two.runs.busy)
+    assert (did, await texts(two)) == (["first", "second", "second"], ["hello", "one"])
+
+
+async def test_what_is_queued_in_a_process_that_was_frozen_stays_there(processes: Processes, tmp_path: Path) -> None:
+    """Another process has continued the run, without what is queued behind it: nobody has handed that over."""
+    points, queueing = [Pause(), Pause(), Pause()], replace(CONTINUE, busy="queue")
+
+    async def third(state: MessagesState) -> None:
+        await points[2]()
+
+    graph = in_a_row(lambda _: None, points[0]).add_node("third", third).add_edge("second", "third")
+    one = await processes.begin(graph, queueing)
+    two = await processes.begin(in_a_row(lambda _: None, points[1]), queueing)
+    posting(one, "hello")
+    await points[0].reached.wait()
+    stream = posting(one, "hello", "and on", run_id="r1")
+    await until(partial(_is_queued, one, 1))
+    with closing(sqlite3.connect(tmp_path / "runs.db")) as runs, runs:
+        runs.execute("UPDATE threads SET status = 'lost', until = 0")
+    two.runs.store.on_lost(two.runs.continue_run)
+    await points[1].reached.wait()
+    points[0].open.set()
+    await until(lambda: not one.runs.running)
+    points[1].open.set()
+    points[2].open.set()
+    *_, end = await stream
+    assert (end.type, await texts(one)) == ("RUN_FINISHED", ["hello", "one", "two", "and on"])
+
+
+async def test_what_is_queued_and_is_not_json_does_not_follow(
+    processes: Processes, caplog: pytest.LogCaptureFixture
+) -> None:
+    point = Pause()
+    queueing = replace(CONTINUE, busy="queue")
+    one = await processes.begin(in_a_row(lambda _: None, point), queueing)
+    posting(one, "hello")
+    await point.reached.wait()
+    stream = posting(one, "hello", "and on", run_id="r1", user=object())
+    await until(partial(_is_queued, one, 1))
+    await processes.end(one)
+    *_, end = await stream
+    assert "Send it again" in end.message
+    two = await processes.begin(in_a_row(lambda _: None), queueing)
+    await reading(two)
+    assert await texts(two) == ["hello", "one", "two"]
+    assert "A queued input does not run: its server has ended (agent 'chat', thread 't', run 'r1')" in caplog.text
 
 
 async def test_a_run_of_which_nothing_was_stored_begins_again(processes: Processes) -> None:

@@ -358,6 +358,34 @@ async def test_a_process_that_ends_hands_its_runs_over_at_once(
 
 
 @pytest.mark.services
+async def test_inputs_that_are_queued_follow_their_run(fleet: Fleet, gate: Gates) -> None:
+    """They keep their order."""
+    fleet.settings = replace(fleet.settings, lease=LONG)
+    one, other = await fleet.start(), await fleet.start()
+    gate.hold("last")
+    one.run("queued", "t", "hi", run_id="run-1")
+    await gate.reached("last")
+    said, queued = ["hi"], list[HttpReaderClient]()
+    for number in range(2, 5):
+        said.append(f"and on {number}")
+        queued.append(one.run("queued", "t", *said, run_id=f"run-{number}"))
+        await queued[-1].answered()
+    one.send(signal.SIGTERM)
+    for client in queued:
+        assert (await client.over()).end == "shutdown"
+    await gate.reached("last", times=2)
+    await one.ended()
+    watcher = other.watch("queued", "t")
+    await watcher.answered()
+    gate.open("last")
+    await watcher.sees(partial(_has_ended, watcher, 3))
+    begun = [(line["run"], line["node"]) for line in fleet.journal("t") if line["event"] == "over"]
+    assert begun == [(f"run-{number}", node) for number in range(1, 5) for node in ("first", "last")]
+    texts = [message.content for message in (await fleet.values("two", "t"))["messages"]]
+    assert [text for text in texts if text in said] == said
+
+
+@pytest.mark.services
 async def test_a_process_that_is_started_again_continues_its_runs(fleet: Fleet, gate: Gates) -> None:
     process = await fleet.start()
     gate.hold("last")

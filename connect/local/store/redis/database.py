@@ -150,9 +150,9 @@ class RedisRunDatabase(RedisLeaseRenewer, RunDatabase):
             await self._commands.ask(lambda: self._client.zrem(name, run))
         return bool(answer == b"free")
 
-    async def hand_over(self, own: Own) -> bool:
+    async def hand_over(self, own: Own, run_input: bytes = b"") -> bool:
         """See `RunDatabase.hand_over`."""
-        args = (*_own(own), handed_over_channel(own.thread.namespace))
+        args = (*_own(own), handed_over_channel(own.thread.namespace), run_input)
         return bool(await self._commands.run(scripts.HAND_OVER, (Keys(own.thread).thread,), args) == b"lost")
 
     async def _note_continuable(self, thread: ThreadKey, token: str) -> None:

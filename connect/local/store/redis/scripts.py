@@ -257,12 +257,13 @@ HAND_OVER: Final = (
 if known == fence and its_status == 'lost' then return 'lost' end
 if redis.call('HGET', thread, 'ended') == token or not is_owned() then return 'taken' end
 redis.call('HSET', thread, 'status', 'lost', 'until', after(0))
+if ARGV[6] ~= '' then redis.call('HSET', thread, 'input', ARGV[6]) end
 redis.call('PUBLISH', ARGV[5], '')
 return 'lost'
 """
 )
-"""Hands a run over. Key: thread. Argument after the first four: the channel of runs that are handed over. Returns
-`lost` or `taken`."""
+"""Hands a run over. Key: thread. Arguments after the first four: the channel of runs that are handed over, and what
+replaces the input of the run ("" if it stays). Returns `lost` or `taken`."""
 
 FORGET: Final = """
 local thread, logs = KEYS[1], KEYS[2]

@@ -74,9 +74,9 @@ class SqliteRunDatabase(SqliteLeaseRenewer, RunDatabase):
         args = (name_of(thread), token, claim, contact, revision, self.process, self.lease, thread.cipher)
         return await self._run(steps.claim, *args, run_input, ticket)
 
-    async def hand_over(self, own: Own) -> bool:
+    async def hand_over(self, own: Own, run_input: bytes = b"") -> bool:
         """See `RunDatabase.hand_over`."""
-        return await self._run(steps.hand_over, own)
+        return await self._run(steps.hand_over, own, run_input)
 
     async def lost_threads(self, namespace: str) -> list[LostThread]:
         """See `RunDatabase.lost_threads`."""

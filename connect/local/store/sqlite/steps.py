@@ -212,7 +212,7 @@ def release(database: Database, own: Own, last: RunEnd | None) -> bool:
     return True
 
 
-def hand_over(database: Database, own: Own) -> bool:
+def hand_over(database: Database, own: Own, run_input: bytes) -> bool:
     """See `RunDatabase.hand_over`."""
     thread = name_of(own.thread)
     values = (thread, own.fence)
@@ -222,7 +222,8 @@ def hand_over(database: Database, own: Own) -> bool:
         return False
     if _owned(database, thread, own) is None:
         return False
-    database.execute("UPDATE threads SET status = 'lost', until = ? WHERE thread = ?", (clock(), thread))
+    query = "UPDATE threads SET status = 'lost', until = ?, input = coalesce(?, input) WHERE thread = ?"
+    database.execute(query, (clock(), run_input or None, thread))
     notify(database, handed_over_channel(own.thread.namespace), "lost")
     return True
 

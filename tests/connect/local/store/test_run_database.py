@@ -212,6 +212,17 @@ async def test_a_run_that_was_handed_over_is_lost_at_once_and_its_owner_has_it_n
     assert not await other.database.hand_over(next_one)
 
 
+async def test_an_input_is_replaced_when_its_run_is_handed_over(one: Process, other: Process) -> None:
+    run = await one.claims(run_input=b"input", has_input=True)
+    assert await one.database.hand_over(run, b"more \x00\xff")
+    assert await other.database.input_of(Log(THREAD, run.fence)) == b"more \x00\xff"
+    continued = await other.claims(continues=run.fence, run_input=b"again", has_input=True)
+    assert not await one.database.hand_over(run, b"late")
+    assert await one.database.input_of(Log(THREAD, continued.fence)) == b"again"
+    assert await other.database.hand_over(continued)
+    assert await one.database.input_of(Log(THREAD, continued.fence)) == b"again"
+
+
 async def test_a_lost_run_is_continued_by_one_claim_and_nobody_else_gets_its_thread(
     one: Process, other: Process
 ) -> None:
