@@ -18,7 +18,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
-from langgraph.runtime import Runtime
+from langgraph.runtime import get_runtime
 from langgraph.types import interrupt
 from langgraph_agui.connect import Intake, Prepared, connect, run, thread
 from langgraph_agui.connect.local.backend import Local
@@ -549,10 +549,10 @@ async def test_the_user_and_what_was_prepared_come_with_the_run(processes: Proce
         return Prepared(config={"configurable": {"tenant": "t1"}}, context={"tone": "dry"}, values=more)
 
     def graph(point: Pause | None) -> StateGraph[Any]:
-        async def note(state: MessagesState, config: RunnableConfig, runtime: Runtime[Any]) -> dict[str, Any]:
+        async def note(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
             configured = config["configurable"]
             did.append((configured["tenant"], configured["langgraph_auth_user"], configured["secret"] is secret))
-            did.append(runtime.context == {"tone": "dry", "key": secret})
+            did.append(get_runtime().context == {"tone": "dry", "key": secret})
             if point is not None:
                 await point()
             return {}

@@ -121,15 +121,16 @@ async def test_a_killed_server_that_comes_back_leaves_no_ghost(
 async def test_a_killed_server_that_stays_away_is_lost(
     mortal_server: MortalServer, client: Any, agui_client: AguiClient
 ) -> None:
+    """For those who read a run: `watch` waits for it."""
     async with gates() as gate:
         gate.hold("second 3")
         run = await started(client, "gated_chat", gate, **FULL)
         await gate.reached("second 3")
-        async with Readers(run, ONCE_ONLY) as readers:
+        async with Readers(run, ONCE_ONLY, watches=False) as readers:
             await readers.see(words(SECOND, 3))
             await mortal_server.kill()
-            for guest in readers.all:
+            for guest in readers.connected:
                 await guest.over()
-    for guest in readers.all:
+    for guest in readers.connected:
         assert_refused(agui_client, guest, "lost")
         assert guest.texts == [FIRST, words(SECOND, 3)]
