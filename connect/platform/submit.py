@@ -29,7 +29,7 @@ from typing import Any
 
 from ag_ui.core import RunAgentInput
 
-from ...translator import PLATFORM_STREAM_MODES, Options, to_json
+from ...translator import PLATFORM_STREAM_MODES, Options, message_ids, to_json
 from ..access import Metadata
 from ..errors import InvalidInputError, RunConflictError, RunNotFoundError, ThreadNotFoundError, log_context
 from ..events.encoded import Batches
@@ -83,7 +83,7 @@ async def _when_free(source: PlatformSource, thread: PlatformThread, request: Ru
             raise ThreadNotFoundError
         port = PlatformPort(source, thread, request, channels, look)
         if request.before is None:
-            request = replace(request, before=port.state.messages)
+            request = replace(request, before=message_ids(port.state.messages))
         if look is None or look.active is None:
             attempts += 1
             try:
