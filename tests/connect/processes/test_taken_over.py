@@ -301,6 +301,27 @@ async def test_a_run_that_was_being_stopped_is_not_continued(fleet: Fleet, gate:
 
 
 @pytest.mark.services
+@pytest.mark.parametrize("fleet", ["redis-postgres"], indirect=True)
+async def test_readers_of_a_process_that_was_frozen_get_the_end_of_the_run_that_another_one_continued(
+    fleet: Fleet, gate: Gates, agui_client: AguiClient
+) -> None:
+    """A frozen process may hold the lock of a SQLite file, which nobody can take from it."""
+    one, other = await fleet.start(), await fleet.start()
+    gate.hold("last")
+    asks = one.run("two", "t", "hi")
+    await gate.reached("last")
+    one.send(signal.SIGSTOP)
+    await gate.reached("last", times=2)
+    reader = other.connect("two", "t")
+    gate.open("last")
+    assert (await reader.over()).ends == ["success"]
+    one.send(signal.SIGCONT)
+    assert (await asks.over()).ends == ["success"]
+    assert_holds(agui_client, asks, await fleet.values("two", "t"))
+    assert (await fleet.values("two", "t"))["done"] == ["first", "last"]
+
+
+@pytest.mark.services
 async def test_a_run_that_kills_its_process_is_tried_three_times(fleet: Fleet) -> None:
     processes = [await fleet.start() for _ in range(4)]
     asks = processes[0].run("deadly", "t", "hi")
