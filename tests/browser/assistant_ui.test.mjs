@@ -47,6 +47,18 @@ scenario("assistant-ui has the answer of a run in whose middle the page was relo
   await reads(page, "talk", WHOLE);
 });
 
+scenario("assistant-ui takes a message only when the thread is loaded, which would replace it", async (page) => {
+  let release;
+  const held = new Promise((resolve) => (release = resolve));
+  await page.route("**/connect", async (route) => (await held, route.continue()));
+  await page.reload();
+  await until(() => page.getByLabel("message").isDisabled(), "a message can be typed before the thread is loaded");
+  release();
+  stage.gates.hold("talk 3");
+  await say(page, "talk");
+  await reads(page, "talk", "One two three");
+});
+
 scenario("assistant-ui's stop button stops the run on the server", async (page) => {
   stage.gates.hold("talk 3");
   await say(page, "talk");
