@@ -21,6 +21,8 @@ export const ARTEFACTS = join(ROOT, "test-artefacts");
 const PYTHON = process.env.PYTHON ?? "python";
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const WITHIN = 30_000;
+/** A process that starts compiles and imports first, which on a busy machine takes long. */
+const STARTS_WITHIN = 180_000;
 /** What the servers list threads for. */
 export const TOKEN = "the+token/of~these-tests";
 export const BEARER = { Authorization: `Bearer ${TOKEN}` };
@@ -74,7 +76,7 @@ export class Stage {
     await until(async () => {
       if (this.server.exitCode !== null) throw new Error(`the server ended:\n${said.join("")}`);
       return (await fetch(`http://127.0.0.1:${this.port}${this.health}`).catch(() => ({}))).ok;
-    }, () => `the server does not answer:\n${said.join("")}`);
+    }, () => `the server does not answer:\n${said.join("")}`, STARTS_WITHIN);
   }
 
   /** The runtime's port. It runs in a process of its own; what it prints is in `runtimeOutput`. */
@@ -90,7 +92,7 @@ export class Stage {
     await until(async () => {
       if (this.runtime.exitCode !== null) throw new Error(`the runtime ended:\n${this.runtimeOutput.join("")}`);
       return (await fetch(`http://127.0.0.1:${port}/info`).catch(() => ({}))).ok;
-    }, () => `the runtime does not answer:\n${this.runtimeOutput.join("")}`);
+    }, () => `the runtime does not answer:\n${this.runtimeOutput.join("")}`, STARTS_WITHIN);
     return port;
   }
 
@@ -155,9 +157,9 @@ export class Stage {
   }
 }
 
-/** Waits until a condition holds; it is looked at again and again. */
-export async function until(condition, failure) {
-  const end = Date.now() + WITHIN;
+/** Waits until a condition holds; it is looked at again and again. `within`: for at most so many milliseconds. */
+export async function until(condition, failure, within = WITHIN) {
+  const end = Date.now() + within;
   while (!(await condition())) {
     if (Date.now() > end) throw new Error(typeof failure === "function" ? await failure() : failure);
     await new Promise((resume) => setTimeout(resume, 30));
