@@ -19,7 +19,7 @@ from typing import Any, Self
 
 DEBIANS_POSTGRES = Path("/usr/lib/postgresql")
 _USER = "nobody"
-_UNSAFE = "-c fsync=off -c synchronous_commit=off -c full_page_writes=off"
+_UNSAFE = "-c fsync=off -c full_page_writes=off"
 
 
 def redis_binary() -> str:

@@ -43,7 +43,7 @@ from .checkpoints.thread_state import newest, outcome_at
 from .encryption import SealedError, unseal
 from .port import LocalPort, configs_of
 from .run.configs import graph_config
-from .run.run_input import MOST_LOSSES, RunInput
+from .run.run_input import MOST_LOSSES, RunInput, UnreadableInputError
 from .source import GraphSource
 from .store.active_run import ThreadNow
 from .store.records import LostRun
@@ -54,17 +54,15 @@ _log = logging.getLogger(__name__)
 
 
 async def continue_run(source: GraphSource, intake: Intake, options: Options, lost: LostRun) -> None:
-    """Continues a lost run, or ends it; see above. Does nothing if this process can't read its input.
+    """Continues a lost run, or ends it; see above.
 
     - `source`: the source of its agent.
     - `intake`, `options`: those with which the agent is served.
 
-    Raises `RunConflictError` if another process has continued it, and `UnreadableError` for an error of the
-    checkpointer.
+    Raises `RunConflictError` if another process has continued it, `UnreadableInputError` if this process can't read its
+    input, and `UnreadableError` for an error of the checkpointer.
     """
     run_input = _read_input(source, lost)
-    if run_input is None:
-        return
     queued = await _queued(run_input, source, intake, options)
     source = source.for_user(run_input.user, {})
     losses = run_input.losses + (not lost.is_handed_over)
@@ -118,17 +116,12 @@ async def continue_run(source: GraphSource, intake: Intake, options: Options, lo
         submit_rest(source, await RunRequest.of(client_input, options, intake, "error"), run)
 
 
-def _read_input(source: GraphSource, lost: LostRun) -> RunInput | None:
-    """Returns the input of a lost run, or logs why it can't be read here."""
-    label = log_context(lost.claim.agent, lost.thread.thread_id, lost.claim.run_id)
+def _read_input(source: GraphSource, lost: LostRun) -> RunInput:
+    """Returns the input of a lost run. Raises `UnreadableInputError`."""
     try:
-        run_input = RunInput.from_json(unseal(lost.stored_input, source.key(lost.thread.thread_id).cipher))
+        return RunInput.from_json(unseal(lost.stored_input, source.key(lost.thread.thread_id).cipher))
     except SealedError as error:
-        _log.warning("The lost run is not continued by this process: %s (%s).", error, label)
-        return None
-    if run_input is None:
-        _log.warning("The lost run is not continued by this process: it is of another version (%s).", label)
-    return run_input
+        raise UnreadableInputError(str(error)) from error
 
 
 async def _queued(

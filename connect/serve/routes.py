@@ -85,7 +85,7 @@ class AguiRoutes(list[BaseRoute]):
                     "process.",
                     agent.name,
                 )
-        with signals, quiet_accepting(), serving(served):
+        with signals, quiet_accepting(), serving(served) as service.continue_none:
             try:
                 await service.prepare()
                 yield

@@ -9,7 +9,7 @@ one of the exceptions that `errors` answers.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -126,6 +126,8 @@ class Service:
         """Whether the lifespan of the routes was entered."""
         self.enter_lifespan = ""
         """The code that enters the lifespan, for the error that is logged if it was not entered."""
+        self.continue_none: Callable[[], None] = lambda: None
+        """Ends the continuation of lost runs by this app, before its own runs are handed over."""
         self._has_warned = False
         self.heartbeat = heartbeat
         closing.at_begin = self._begin_to_end
@@ -333,10 +335,10 @@ class Service:
     def _begin_to_end(self) -> None:
         """Prepares the runs for the end of the server. Runs and queued inputs that other processes can read continue
         without readers here. Other queued inputs are cancelled, and their readers receive a terminal event."""
+        self.continue_none()  # other processes do
         for source in self.locals:
             if source.outlives_server:
                 source.runs.keep(source.agent_key)  # the server sends the readers away, and they read elsewhere
-                source.runs.store.on_lost(None)  # others continue the lost runs
             else:
                 source.runs.stop_queued(source.agent_key)
 

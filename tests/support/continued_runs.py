@@ -36,6 +36,7 @@ class Server:
         self.runs: list[Run] = []
         self.holds: list[Hold] = []
         self._continuing: list[asyncio.Task[Any]] = []
+        self._continue_none: Callable[[], None] = lambda: None
 
     @property
     def thread(self) -> ThreadKey:
@@ -64,7 +65,7 @@ class Server:
             if all(each.done() for each in self._continuing):
                 self._continuing.append(asyncio.create_task(self.start(lost.stored_input, lost.number)))
 
-        self.store.on_lost(continue_run)
+        self._continue_none = self.store.on_lost(continue_run)
 
     async def continuation(self, count: int = 1) -> Run:
         """The run that continues another one, as soon as it has its thread."""
@@ -81,7 +82,7 @@ class Server:
     def hand_over(self) -> asyncio.Event:
         """Hands its run over. Returns an event for the moment when that is done."""
         done = asyncio.Event()
-        self.store.on_lost(None)
+        self._continue_none()
         self.holds[-1].hand_over(b"", done.set)
         return done
 
@@ -98,7 +99,7 @@ class Server:
         return reading
 
     async def aclose(self) -> None:
-        self.store.on_lost(None)
+        self._continue_none()
         for run in self.runs:  # those that were handed over are never released
             run.stop(Cancelled())
             await run.stream_end()

@@ -41,6 +41,10 @@ class NotJsonError(Exception):
         self.part = part
 
 
+class UnreadableInputError(Exception):
+    """The stored input of a run cannot be read by this process. The text says why."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunInput:
     """The input of a run, and how the run was started.
@@ -117,11 +121,11 @@ class RunInput:
         return json.dumps({"format": _FORMAT, **stored}).encode()
 
     @classmethod
-    def from_json(cls, stored: bytes) -> RunInput | None:
-        """Reads what `to_json` returned. Returns None if the format is unknown."""
+    def from_json(cls, stored: bytes) -> RunInput:
+        """Reads what `to_json` returned. Raises `UnreadableInputError` if the format is unknown."""
         read = json.loads(stored)
         if read.pop("format") != _FORMAT:
-            return None
+            raise UnreadableInputError("it is of another version")
         return cls(**{name: _restored(value) for name, value in read.items()})
 
 

@@ -52,7 +52,7 @@ from .partial_messages import save_partial_messages
 from .queued_inputs import AgentKey, QueuedInputs
 from .run import Run
 from .run_end import AfterRun, EndHook
-from .run_input import NotJsonError, RunInput
+from .run_input import NotJsonError, RunInput, UnreadableInputError
 from .structured_output import with_marker
 
 RUN_MODES: Final = cast("list[StreamMode]", [*STREAM_MODES, "tasks", "tools"])
@@ -147,6 +147,8 @@ class Runs:
         """The pollers of threads that are watched."""
         self._unfinished: Recent[tuple[ThreadKey, str], None] = Recent(_MOST_UNFINISHED)
         """The runs without an end for which a warning was logged."""
+        self._not_continued: Recent[tuple[ThreadKey, int, type[Exception]], None] = Recent(_MOST_UNFINISHED)
+        """Why lost runs could not be continued, as far as it was logged: a lost run is passed on again and again."""
         self.owners = Owners()
         """The metadata of threads that decide who may use them."""
         self.no_edits = NoEdits()
@@ -298,26 +300,36 @@ class Runs:
                     raise
                 newest = None  # a run has come and gone meanwhile
 
-    def continue_run(self, lost: LostRun) -> None:
-        """Continues a lost run in the background, if an app serves its agent with these runs, and unless another
-        process is faster. Does nothing if this process is about to continue it, or is ending."""
-        served = next((agent for agent in _served() if agent.runs is self and agent.name == lost.claim.agent), None)
-        if served is None or served.continue_run is None or lost.thread in self._continuing or self.is_closed:
+    def continue_run(self, served: Served, lost: LostRun) -> None:
+        """Continues a lost run in the background, if it is a run of this agent, and unless another process is faster.
+        Does nothing if this process is about to continue it, or is ending."""
+        if served.name != lost.claim.agent or lost.thread in self._continuing or self.is_closed:
             return
         task = self._continuing[lost.thread] = asyncio.get_running_loop().create_task(self._continue(served, lost))
         task.add_done_callback(lambda _: self._continuing.pop(lost.thread))
 
     async def _continue(self, served: Served, lost: LostRun) -> None:
         label = log_context(served.name, lost.thread.thread_id, lost.claim.run_id)
+
+        def level(error: Exception, level: int) -> int:
+            known = (lost.thread, lost.number, type(error))
+            is_known, self._not_continued[known] = known in self._not_continued, None
+            return logging.DEBUG if is_known else level
+
         try:
             if served.continue_run is not None:
                 await served.continue_run(lost)
         except RunConflictError:
             _log.debug("The lost run is continued by another process (%s).", label)
+        except UnreadableInputError as error:
+            text = "The lost run is not continued by this process: %s (%s)."
+            _log.log(level(error, logging.WARNING), text, error, label)
         except AguiError as error:
-            _log.warning("The lost run could not be continued yet: %s (%s).", error, label)
-        except Exception:
-            _log.exception("The lost run could not be continued (%s).", label)
+            text = "The lost run could not be continued yet: %s (%s)."
+            _log.log(level(error, logging.WARNING), text, error, label)
+        except Exception as error:
+            text = "The lost run could not be continued (%s)."
+            _log.log(level(error, logging.ERROR), text, label, exc_info=error)
 
     async def feed(self, thread: ThreadKey) -> Feed:
         """Returns a feed of what happens on a thread from now on: runs that start in any process, and changes that the
@@ -476,19 +488,23 @@ _apps: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, list[Served]] = weak
 
 
 @contextmanager
-def serving(agents: Iterable[Served]) -> Iterator[None]:
-    """Makes the `Runs` of these agents those that `runs_of` finds by their graph or their name, within the block. Must
-    be entered in the event loop."""
+def serving(agents: Iterable[Served]) -> Iterator[Callable[[], None]]:
+    """Makes the `Runs` of these agents those that `runs_of` finds by their graph or their name, within the block, and
+    continues their lost runs. The target of `as` is a function that ends the latter earlier. Must be entered in the
+    event loop."""
     served, added = _apps.setdefault(asyncio.get_running_loop(), []), list(agents)
     served += added
-    continuing = {agent.runs for agent in added if agent.continue_run is not None}
-    for runs in continuing:
-        runs.store.on_lost(runs.continue_run)
+    continuing = [agent for agent in added if agent.continue_run is not None]
+    leaving = [agent.runs.store.on_lost(partial(agent.runs.continue_run, agent)) for agent in continuing]
+
+    def continue_none() -> None:
+        for leave in leaving:
+            leave()
+
     try:
-        yield
+        yield continue_none
     finally:
-        for runs in continuing:
-            runs.store.on_lost(None)
+        continue_none()
         for agent in added:
             served.remove(agent)
 

@@ -26,7 +26,8 @@ If no entry has come for a while, the log is read once more, and then the lease 
 
 The continuation of a run (rule 5 of `run_database`) is the same run for its readers. Its log begins with a snapshot,
 which takes back what readers have got and is not stored. From then on, the number of the run is that of the
-continuation. The notifications of the thread tell of the continuation at once.
+continuation. The notifications of the thread tell of the continuation at once. If somebody has stopped the run here,
+the continuation is stopped too.
 
 An owner that counts as lost may come back: perhaps it was frozen, or the database did not answer it. Then its run gets
 a new `FollowedRun`.
@@ -124,6 +125,8 @@ class FollowedRun:
         self._noted_until: float | None = None
         """When the readers must be noted again; None if the database has no note of them."""
         self._users = self._readers = 0
+        self._asked_to_stop: int | None = None
+        """The number under which the run was asked to stop; None if nobody in this process has stopped it."""
         self._task: asyncio.Task[None] | None = None
         if not self.is_readable:
             self._refuse_readers()
@@ -152,7 +155,7 @@ class FollowedRun:
     async def cancel(self, wait: float = CANCEL_WAIT) -> RunStatus:
         """See `ActiveRun`."""
         with self._followed():
-            await self._database.request_cancel(self._thread, self.number, self._claim.owner)
+            await self._request_cancel()
             await self._wait_until_over(wait)
             return self._outcome or "stopping"
 
@@ -173,6 +176,15 @@ class FollowedRun:
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
+
+    async def _request_cancel(self) -> None:
+        """Asks the owner of the run to stop it. The request has no effect if a continuation has the thread of which
+        this process does not know yet. So the lease is read next, and the continuation is asked too (`_follow`)."""
+        number = self.number
+        await self._database.request_cancel(self._thread, number, self._claim.owner)
+        self._asked_to_stop = number
+        self._is_check_due = True
+        self._news.set()
 
     async def _wait_until_over(self, seconds: float) -> None:
         with suppress(TimeoutError):
@@ -285,6 +297,9 @@ class FollowedRun:
                 self._news.clear()  # first, so that everything that comes from now on causes another turn
                 if self._claim.needs_readers and self.is_readable:
                     await self._note_readers()
+                if self._asked_to_stop not in (None, self.number):
+                    with suppress(StoreUnavailableError):
+                        await self._request_cancel()
                 if not self._over.is_set() and (self._is_check_due or not await self._is_news_within(self._next_check)):
                     self._is_check_due = False
                     if not self._users:

@@ -1,4 +1,4 @@
-"""`LostRuns`: passes the lost runs that have an input on to whoever continues them in this process, if anybody does.
+"""`LostRuns`: passes the lost runs that have an input on to all who continue them in this process, if anybody does.
 
 A lost run is noticed by
 
@@ -44,23 +44,29 @@ class LostRuns:
         self._background = background
         self._contact = contact
         self._namespace = namespace
-        self._continue: ContinueRun | None = None
+        self._continuing: list[ContinueRun] = []
+        """All who have called `on_lost`."""
         self._asking: dict[ThreadKey, asyncio.Task[None]] = {}
         """The tasks that read the inputs of runs."""
         self._is_subscribed = False
         self._is_due = asyncio.Event()
         """Set when the next sweep must not wait."""
 
-    def on_lost(self, continue_run: ContinueRun | None) -> None:
+    def on_lost(self, continue_run: ContinueRun) -> Callable[[], None]:
         """See `RunStore.on_lost`."""
-        self._continue = continue_run
-        if continue_run is not None:
-            self._is_due.set()
-            self._background.begin(_TASK, self._sweep)
+
+        def leave() -> None:
+            with suppress(ValueError):
+                self._continuing.remove(continue_run)
+
+        self._continuing.append(continue_run)
+        self._is_due.set()
+        self._background.begin(_TASK, self._sweep)
+        return leave
 
     def notice(self, thread: ThreadKey, lease: Lease) -> None:
         """Passes on the lost run of a thread, if it has an input. `lease`: that of the thread."""
-        if self._continue is None or lease.claim is None or not lease.claim.has_input or thread in self._asking:
+        if not self._continuing or lease.claim is None or not lease.claim.has_input or thread in self._asking:
             return
         task = asyncio.get_running_loop().create_task(self._pass_on(thread, lease))
         self._asking[thread] = task
@@ -79,11 +85,11 @@ class LostRuns:
         try:
             with suppress(StoreUnavailableError):
                 stored_input = await self._database.input_of(Log(thread, lease.fence))
-                if stored_input and self._continue is not None:
-                    is_handed_over = lease.is_handed_over
-                    self._continue(
-                        LostRun(thread, lease.fence, lease.claim, stored_input, lease.is_stopping, is_handed_over)
-                    )
+                if stored_input:
+                    is_stopping, is_handed_over = lease.is_stopping, lease.is_handed_over
+                    lost = LostRun(thread, lease.fence, lease.claim, stored_input, is_stopping, is_handed_over)
+                    for continue_run in list(self._continuing):
+                        continue_run(lost)
         except Exception:
             label = log_context(lease.claim.agent, thread.thread_id, lease.claim.run_id)
             _log.exception("The lost run could not be continued (%s).", label)
@@ -94,7 +100,7 @@ class LostRuns:
             await self._database.subscribe_lost(self._namespace, self._is_due.set)
         while True:
             self._is_due.clear()  # first, so that a run that is handed over from now on causes another sweep
-            if self._continue is not None:
+            if self._continuing:
                 with suppress(StoreUnavailableError):
                     await self._contact.begin()
                     for thread, lease in await self._database.lost_threads(self._namespace):

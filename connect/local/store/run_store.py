@@ -234,10 +234,11 @@ class RunStore(ABC):
                         ticket.has_left()
                     return self._hold(Own(thread, claimed.fence, token, claim), run, sent, claimed.last)
 
-    def on_lost(self, continue_run: ContinueRun | None) -> None:
-        """Calls `continue_run` from now on with each run of any process that is lost and has an input; see `LostRuns`.
-        None ends this, before this process hands its own runs over. Must be called in the event loop."""
-        self._lost_runs.on_lost(continue_run)
+    def on_lost(self, continue_run: ContinueRun) -> Callable[[], None]:
+        """Calls `continue_run` from now on with each run of any process that is lost and has an input, as well as all
+        others that were given; see `LostRuns`. Returns a function that ends this; whoever continues runs calls it
+        before it hands its own runs over. Must be called in the event loop."""
+        return self._lost_runs.on_lost(continue_run)
 
     async def revision(self, thread: ThreadKey) -> int:
         """Returns a number that changes when a run of the thread starts, and when it ends. Raises

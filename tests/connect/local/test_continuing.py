@@ -5,7 +5,7 @@ import asyncio
 import logging
 import sqlite3
 from collections.abc import AsyncIterator, Callable
-from contextlib import closing
+from contextlib import AsyncExitStack, closing
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -25,7 +25,6 @@ from langgraph_agui.connect.local.backend import Local
 from langgraph_agui.connect.local.run.configs import run_config
 from langgraph_agui.connect.local.run.run_input import MOST_LOSSES
 from langgraph_agui.connect.local.run.runs import Runs
-from langgraph_agui.connect.local.store.records import LostRun
 from langgraph_agui.connect.local.store.sqlite import SqliteRunStore
 from langgraph_agui.connect.serve import Agent, agui_app
 from langgraph_agui.connect.testing import Pause
@@ -263,7 +262,7 @@ async def test_what_is_queued_in_a_process_that_was_frozen_stays_there(processes
     await until(partial(_is_queued, one, 1))
     with closing(sqlite3.connect(tmp_path / "runs.db")) as runs, runs:
         runs.execute("UPDATE threads SET status = 'lost', until = 0")
-    two.runs.store.on_lost(two.runs.continue_run)
+    two.runs.store.on_lost(lambda _: None)  # looks for lost runs at once
     await points[1].reached.wait()
     points[0].open.set()
     await until(lambda: not one.runs.running)
@@ -380,17 +379,64 @@ async def test_of_several_processes_one_continues_a_run(processes: Processes) ->
     assert did == ["first", "second, attempt 1 of r", "second, attempt 2 of r"]
 
 
-async def test_a_run_that_somebody_stopped_is_not_continued(processes: Processes) -> None:
-    point, did, lost = Pause(), list[str](), list[LostRun]()
+async def test_each_app_of_a_process_continues_the_runs_of_its_agents(processes: Processes, tmp_path: Path) -> None:
+    """Also after another app of the process has ended."""
+    point, did = Pause(), list[str]()
     one = await processes.begin(in_a_row(lambda _: None, point))
-    two = await processes.begin(in_a_row(did.append))
-    two.runs.store.on_lost(lost.append)
     posting(one, "hello")
     await point.reached.wait()
-    elsewhere = reading(two)
+    async with Runs(SqliteRunStore(tmp_path / "runs.db")) as runs, AsyncExitStack() as stack:
+        elsewhere = reading(await processes.begin(in_a_row(did.append), Intake()))
+        for name in ("chat", "another", "ended"):
+            agent = Agent(in_a_row(did.append).compile(processes.database.saver()), intake=CONTINUE)
+            app = agui_app({name: agent}, runs=runs, grace=0.0, drain=0.0)
+            lifespan = app.router.lifespan_context(app)
+            await (lifespan.__aenter__() if name == "ended" else stack.enter_async_context(lifespan))
+        await lifespan.__aexit__(None, None, None)
+        await processes.end(one)
+        assert (await elsewhere)[-1].type == "RUN_FINISHED"
+    await runs.store.aclose()
+    assert did == ["second, attempt 2 of r"]
+
+
+async def test_an_input_that_cannot_be_read_is_in_the_log_once(
+    processes: Processes, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is passed on several times in each lease, for as long as its run is lost."""
+    point = Pause()
+    one = await processes.begin(in_a_row(lambda _: None, point))
+    posting(one, "hello")
+    await point.reached.wait()
     await processes.end(one)
-    await until(lambda: bool(lost))
-    two.runs.continue_run(replace(lost[0], is_stopping=True))
+    with closing(sqlite3.connect(tmp_path / "runs.db")) as runs, runs:
+        runs.execute("""UPDATE threads SET input = CAST(replace(input, '"format": 1', '"format": 99') AS BLOB)""")
+    text = (
+        "The lost run is not continued by this process: it is of another version (agent 'chat', thread 't', run 'r')."
+    )
+    with caplog.at_level(logging.DEBUG):
+        two = await processes.begin(in_a_row(lambda _: None))
+        for number in range(1, 4):
+            await until(partial(_is_logged, caplog, text, number))
+            two.runs.store.on_lost(lambda _: None)  # looks for lost runs at once
+    levels = [record.levelname for record in caplog.records if record.getMessage() == text]
+    assert (levels[0], {*levels[1:]}) == ("WARNING", {"DEBUG"})
+
+
+def _is_logged(caplog: pytest.LogCaptureFixture, text: str, times: int) -> bool:
+    return caplog.messages.count(text) >= times
+
+
+async def test_a_run_that_somebody_stopped_is_not_continued(processes: Processes, tmp_path: Path) -> None:
+    point, did = Pause(), list[str]()
+    one = await processes.begin(in_a_row(lambda _: None, point))
+    reads = await processes.begin(in_a_row(did.append), Intake())
+    posting(one, "hello")
+    await point.reached.wait()
+    elsewhere = reading(reads)
+    await processes.end(one)
+    with closing(sqlite3.connect(tmp_path / "runs.db")) as runs, runs:
+        runs.execute("UPDATE threads SET is_cancelled = 1")
+    await processes.begin(in_a_row(did.append))
     *_, end = await elsewhere
     assert (end.outcome.type, did) == ("cancelled", [])
 

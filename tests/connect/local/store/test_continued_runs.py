@@ -163,6 +163,24 @@ async def test_a_run_is_continued_more_than_once(processes: Processes) -> None:
         assert heard.reader.offset.run == processes.other.runs[0].number
 
 
+async def test_all_who_continue_the_runs_of_a_store_are_asked(processes: Processes) -> None:
+    """As long as they have not left."""
+    await begun(processes)
+    asked = list[str]()
+
+    def on_lost(name: str) -> Callable[[], None]:
+        return processes.other.store.on_lost(lambda _: asked.append(name))
+
+    on_lost("first")
+    leave = on_lost("second")
+    on_lost("third")
+    leave()
+    await processes.owner.hand_over().wait()
+    await until(lambda: len(asked) >= 2)
+    assert asked[:2] == ["first", "third"]
+    assert "second" not in asked
+
+
 async def test_a_lost_run_that_is_stopped_ends_for_its_readers_as_stopped(processes: Processes) -> None:
     _, reading = await begun(processes)
     await processes.owner.hand_over().wait()
@@ -173,6 +191,19 @@ async def test_a_lost_run_that_is_stopped_ends_for_its_readers_as_stopped(proces
     assert await stopping == "cancelled"
     assert (await reading.end()).events[-1]["outcome"]["type"] == "cancelled"
     assert processes.next_owner.lost[0].is_stopping
+
+
+async def test_a_stop_that_comes_before_the_news_of_a_continuation_stops_the_continuation(processes: Processes) -> None:
+    """Nobody in this process reads the run, so it does not know yet that another process has continued it."""
+    _, next_owner, other, points, _ = processes
+    await processes.owner.start()
+    await points[0].reached.wait()
+    run = await other.active()
+    await processes.owner.hand_over().wait()
+    next_owner.continues()
+    await points[1].reached.wait()
+    assert await run.cancel() == "cancelled"
+    assert (await (await next_owner.continuation()).wait(), points[1].is_cancelled) == ("cancelled", True)
 
 
 async def test_a_continuation_that_ends_at_once_is_not_missed(processes: Processes) -> None:
