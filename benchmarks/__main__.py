@@ -15,6 +15,7 @@ from pathlib import Path
 
 from . import peer
 from .connect import bodies, editors, idle, lists, load, processes, readers, serving
+from .platform import first_tokens
 from .rows import Row, table
 from .translator import catching_up, conversation, growth, live, memory, replay, values, wire
 
@@ -47,6 +48,7 @@ def main() -> int:
         "bodies": bodies.rows,
         "processes": processes.rows,
         "editors": editors.rows,
+        "platform": first_tokens.rows,
     }
     rows: list[Row] = []
     for name in asked.only or parts:
@@ -78,6 +80,7 @@ def _arguments() -> argparse.Namespace:
         "bodies",
         "processes",
         "editors",
+        "platform",
     ]
     parser.add_argument("--only", nargs="+", choices=names, help="these parts only")
     parser.add_argument("--without-peer", dest="peer", action="store_false", help="leave ag-ui-langgraph out")

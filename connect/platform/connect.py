@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
 from ...translator import Cancelled, Lost, Options, Translator
+from ..errors import ConnectionLost, PlatformError
 from ..events.encoded import Event, to_batch
 from ..events.readers import Reader, direct_options
 from ..events.relay import Relayed, relaying
@@ -123,6 +125,12 @@ class ThreadFollower:
                 return
             look = attachment.look
             runs = await self.thread.runs() if look is None else look.runs
+
+    async def prepare(self) -> None:
+        """Requests what the next run needs before its first event, if it is known which assistant runs it: otherwise
+        the run's first tokens would wait for it. Errors are left to that run."""
+        with suppress(ConnectionLost, PlatformError):
+            await self._options_of(None)
 
     async def translator_of(self, run_id: str) -> tuple[Translator, Options]:
         """Returns a translator for a run that is emitted from its first event on, and the options of the run. The

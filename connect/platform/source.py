@@ -3,6 +3,9 @@ threads (`backend`). It requests only assistants, their schemas, and lists of th
 
 A platform's answer depends on who requests it, so schemas are kept by the credentials of the request: the headers of
 its client. They expire, because an assistant can be given another graph. Credentials are kept only as digests.
+
+Schemas are kept for all that use the same client, because a server takes long to make them: 30 to 300 ms, in which
+`langgraph dev` answers nobody else, and the tokens of its runs wait too.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from hashlib import sha256
 from inspect import signature
 from typing import Any, Final, Self
 from uuid import UUID
+from weakref import WeakKeyDictionary
 
 from langgraph_sdk.client import LangGraphClient, SyncLangGraphClient
 
@@ -61,7 +65,7 @@ class PlatformSource:
         self.policy = RetryPolicy()
         self._report: Report | None = None
         self._contact: Contact | None = None
-        self._schemas = SchemaCache()
+        self._schemas = _caches.setdefault(client, SchemaCache())
         self.unused: set[str] = set()
         """The kinds of input that clients have sent and for which the assistant has no field."""
         self.no_edits = NoEdits()
@@ -183,7 +187,7 @@ class PlatformSource:
             firsts = await self.contact().retried(lambda: self.client.assistants.search(graph_id=assistant, limit=1))
             if not firsts:
                 raise PlatformError(NOT_FOUND, f"The server has no assistant of the graph {assistant!r}.")
-            assistant = str(firsts[0]["assistant_id"])
+            return await self.schemas(str(firsts[0]["assistant_id"]))
         return await self.contact().retried(lambda: self.client.assistants.get_schemas(assistant))
 
 
@@ -228,6 +232,10 @@ class SchemaCache:
     def put(self, client: LangGraphClient, assistant: str, schemas: Schemas) -> None:
         """Keeps the schemas that this client got."""
         self._entries[assistant, _credentials(client)] = self._clock() + EXPIRES_AFTER, schemas
+
+
+_caches: WeakKeyDictionary[LangGraphClient, SchemaCache] = WeakKeyDictionary()
+"""The schemas that were requested with each client."""
 
 
 def _credentials(client: LangGraphClient) -> bytes:

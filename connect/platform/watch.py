@@ -100,6 +100,7 @@ class _Following:
         """Yields the thread's state, and then its runs."""
         try:
             yield self._look()
+            await self._follower.prepare()
             while True:
                 notice = await self._next()
                 if isinstance(notice, Received):

@@ -11,7 +11,7 @@ from tests.support.streams.translated import BOUNDED, reads, translated
 from tests.support.streams.translator_runs import Event, TranslatorRun, view_for
 from tests.support.sweeps import Choice, every, one
 
-TURNS = {name: turns for name, turns in BOUNDED.items() if turns[0].source in ("local", "platform")}
+TURNS = {name: turns for name, turns in BOUNDED.items() if turns[0].source in ("local", "platform", "platform-v3")}
 READS = reads(TURNS, VERSIONS)
 """By fixture: its threads, and the versions of the client that read them."""
 

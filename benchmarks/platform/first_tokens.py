@@ -1,0 +1,270 @@
+"""How soon the tokens of a run on a LangGraph server reach a reader, against the server's own stream of the same run.
+
+The server is a real `langgraph dev` (`LANGGRAPH=/path/to/langgraph`: that of another environment, for another
+version) with a model that says a token every 20 ms. Each run is started by a client of the server's own: by
+`POST .../runs/stream` (v2), or by the command `run.start` (v3, with which LangChain's `useStream` starts runs). That
+client reads the stream that its protocol gives it, with plain `httpx`; in the same process, `connect` and `watch` read
+the same run. A run that `run` starts is compared with the thread's stream. So load delays both readers alike, and the
+ratios mean the same on any machine.
+
+A token is as late as the time from the request that starts the run to its arrival. `langgraph dev` begins a run 0.5 to
+1 s after its request, so the ratio of the first token says little by itself: the rows of how much later a token arrives
+than in the server's own stream say the rest. A burst is seen in the longest pause between two tokens.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import socket
+import sys
+import tempfile
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import httpx
+from httpx_sse import aconnect_sse
+from langgraph_agui.connect import Platform, connect, run, watch
+from langgraph_sdk import get_client
+from langgraph_sdk.client import LangGraphClient
+
+from ..rows import Row
+from .paced_graph import PACE, TOKENS
+
+ROUNDS = 12
+_LATE = 1.5
+"""How late the first token may be, as a multiple of how late the server's own stream has it."""
+_BURST = 3.0
+"""How long the longest pause between two tokens may be, as a multiple of that of the server's own stream."""
+_WITHIN = 60.0
+_INPUT = {"messages": [{"role": "user", "content": "Tell me something."}]}
+_MODES = ["values", "messages-tuple", "updates", "custom"]
+_TOKEN = re.compile(r"tok(\d+) ")
+
+
+class Arrivals:
+    """When a reader had each token, in seconds since the run was requested."""
+
+    def __init__(self) -> None:
+        self.times: list[float] = []
+
+    def note(self, text: str) -> None:
+        """Notes the tokens in a text that has just arrived."""
+        for token in _TOKEN.findall(text):
+            if int(token) == len(self.times):
+                self.times.append(perf_counter())
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every token has arrived."""
+        return len(self.times) == TOKENS
+
+    def since(self, begin: float) -> list[float]:
+        """How late each token was."""
+        return [time - begin for time in self.times]
+
+    @property
+    def longest_pause(self) -> float:
+        """The longest pause between two tokens."""
+        return max(after - before for before, after in pairwise(self.times))
+
+
+class Compared(NamedTuple):
+    """One run, as the server's own stream and our reader had it."""
+
+    begin: float
+    own: Arrivals
+    ours: Arrivals
+
+
+def rows() -> Iterator[Row]:
+    """The first token and the later ones, by protocol and reader."""
+    return iter(asyncio.run(_measured()))
+
+
+async def _measured() -> list[Row]:
+    found: dict[str, list[Compared]] = {}
+    async with dev_server() as url, get_client(url=url) as client:
+        has_v3 = (await client.http.client.post(f"/threads/{uuid4()}/commands", json={})).status_code != 404
+        source = Platform(client, "paced")
+        for _ in range(ROUNDS + 1):  # the first one warms up
+            for protocol in ("v2", "v3") if has_v3 else ("v2",):
+                for name, compared in (await _started_by_others(client, source, protocol)).items():
+                    found.setdefault(f"{protocol}: {name}", []).append(compared)
+            found.setdefault("v2: run", []).append(await _started_by_run(client, source))
+        info = (await client.http.client.get("/info")).json()
+    versions = f"langgraph-api {info.get('version')}, langgraph {info.get('langgraph_py_version')}"
+    return [row for name, runs in found.items() for row in _rows(name, runs[1:], versions)]
+
+
+def _rows(name: str, runs: list[Compared], versions: str) -> Iterator[Row]:
+    own = median(each.own.since(each.begin)[0] for each in runs)
+    ours = median(each.ours.since(each.begin)[0] for each in runs)
+    note = f"{ours * 1000:.0f} ms, the server's own {own * 1000:.0f} ms; {versions}"
+    yield Row("platform", f"{name}: first token", ours / own, "x", _LATE, note)
+    first = [later_by(each, 0) for each in runs]
+    yield Row("platform", f"{name}: first token later by", median(first), "ms", None, f"at most {max(first):.1f} ms")
+    later = [later_by(each, place) for each in runs for place in range(1, TOKENS)]
+    note = f"at most {max(later):.1f} ms"
+    yield Row("platform", f"{name}: each further token later by", median(later), "ms", None, note)
+    pauses = [(each.ours.longest_pause, each.own.longest_pause) for each in runs]
+    longest, own_longest = (median(times) * 1000 for times in zip(*pauses, strict=True))
+    note = f"{longest:.0f} ms, the server's own {own_longest:.0f} ms, the model's {PACE * 1000:.0f} ms"
+    yield Row("platform", f"{name}: longest pause", longest / own_longest, "x", _BURST, note)
+
+
+def later_by(compared: Compared, place: int) -> float:
+    """How many milliseconds later our reader had a token."""
+    return (compared.ours.times[place] - compared.own.times[place]) * 1000
+
+
+async def _started_by_others(client: LangGraphClient, source: Platform, protocol: str) -> dict[str, Compared]:
+    """A run that a client of the server starts, read by `watch` from before it, and by `connect` as soon as it is
+    there."""
+    thread_id = (await client.threads.create())["thread_id"]
+    own, connected, watched = Arrivals(), Arrivals(), Arrivals()
+    async with AsyncExitStack() as stack:
+        reading = await stack.enter_async_context(asyncio.TaskGroup())
+        watching = reading.create_task(_note_events(watch(source, thread_id), watched))
+        await _until_watched(client, thread_id)
+        started = asyncio.Event()
+        start = _stream_v2 if protocol == "v2" else _stream_v3
+        reading.create_task(start(client, thread_id, own, started))
+        await started.wait()
+        begin = perf_counter()
+        while not (await client.runs.list(thread_id, limit=1)):
+            pass
+        await _note_events(connect(source, thread_id), connected)
+        await watching
+    return {"connect": Compared(begin, own, connected), "watch": Compared(begin, own, watched)}
+
+
+async def _started_by_run(client: LangGraphClient, source: Platform) -> Compared:
+    """A run that `run` starts; the server's own stream is that of the thread."""
+    thread_id = (await client.threads.create())["thread_id"]
+    own, ours = Arrivals(), Arrivals()
+    said = {"id": "asked", **_INPUT["messages"][0]}
+    posted = {"threadId": thread_id, "runId": str(uuid4()), "messages": [said], "state": {}, "tools": []}
+    async with asyncio.TaskGroup() as reading:
+        opened = asyncio.Event()
+        reading.create_task(_stream_thread(client, thread_id, own, opened))
+        await opened.wait()
+        begin = perf_counter()
+        await _note_events(run(source, {**posted, "context": [], "forwardedProps": {}}), ours)
+    return Compared(begin, own, ours)
+
+
+async def _note_events(events: AsyncIterable[Any], arrivals: Arrivals) -> None:
+    """Notes the tokens of our events until the last one has arrived."""
+    async for event in events:
+        if hasattr(event, "delta") and isinstance(event.delta, str):
+            arrivals.note(event.delta)
+        for message in getattr(event, "messages", None) or ():
+            arrivals.note(str(message.content))
+        if arrivals.is_whole:
+            return
+
+
+# --- the server's own streams -----------------------------------------------------------------------------------------
+
+
+async def _stream_v2(client: LangGraphClient, thread_id: str, arrivals: Arrivals, started: asyncio.Event) -> None:
+    asked = {"assistant_id": "paced", "input": _INPUT, "stream_mode": _MODES, "stream_resumable": True}
+    started.set()
+    await _note_stream(client, "POST", f"/threads/{thread_id}/runs/stream", arrivals, {"json": asked})
+
+
+async def _stream_v3(client: LangGraphClient, thread_id: str, arrivals: Arrivals, started: asyncio.Event) -> None:
+    async def command() -> None:
+        params = {"assistant_id": "paced", "input": _INPUT}
+        started.set()
+        answer = await client.http.client.post(
+            f"/threads/{thread_id}/commands", json={"id": 1, "method": "run.start", "params": params}
+        )
+        answer.raise_for_status()
+
+    asked = {"channels": ["messages", "values", "lifecycle"]}
+    await _note_stream(client, "POST", f"/threads/{thread_id}/stream/events", arrivals, {"json": asked}, command)
+
+
+async def _stream_thread(client: LangGraphClient, thread_id: str, arrivals: Arrivals, opened: asyncio.Event) -> None:
+    async def note_open() -> None:
+        opened.set()
+
+    asked = {"params": {"stream_modes": "run_modes"}}
+    await _note_stream(client, "GET", f"/threads/{thread_id}/stream", arrivals, asked, note_open)
+
+
+async def _note_stream(
+    client: LangGraphClient,
+    method: str,
+    path: str,
+    arrivals: Arrivals,
+    asked: dict[str, Any],
+    when_open: Callable[[], Awaitable[None]] | None = None,
+) -> None:
+    """Notes the tokens of a stream until the last one has arrived."""
+    async with aconnect_sse(client.http.client, method, path, timeout=_WITHIN, **asked) as stream:
+        stream.response.raise_for_status()
+        if when_open is not None:
+            await when_open()
+        async for event in stream.aiter_sse():
+            if event.event.startswith("messages"):
+                arrivals.note(event.data)
+            if arrivals.is_whole:
+                return
+
+
+async def _until_watched(client: LangGraphClient, thread_id: str) -> None:
+    """Waits until a watch that has begun must have looked at the thread."""
+    for _ in range(5):
+        await client.threads.get_state(thread_id)
+        await asyncio.sleep(0.05)
+
+
+# --- the server -------------------------------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def dev_server() -> AsyncIterator[str]:
+    """The URL of a `langgraph dev` with the paced graph, for as long as the block lasts."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with tempfile.TemporaryDirectory() as name:
+        config = Path(name) / "langgraph.json"
+        graphs = {"paced": f"{Path(__file__).with_name('paced_graph.py')}:graph"}
+        config.write_text(json.dumps({"dependencies": ["."], "graphs": graphs}))
+        command = os.environ.get("LANGGRAPH") or str(Path(sys.executable).with_name("langgraph"))
+        process = await asyncio.create_subprocess_exec(
+            command, "dev", "--config", str(config), "--port", str(port), "--no-browser", "--no-reload",
+            "--n-jobs-per-worker", "10",
+            cwd=name, env={**os.environ, "LANGSMITH_TRACING": "false", "LANGGRAPH_CLI_NO_ANALYTICS": "1"},
+            stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL, start_new_session=True,
+        )  # fmt: skip
+        try:
+            url = f"http://127.0.0.1:{port}"
+            await _until_up(url)
+            yield url
+        finally:
+            process.kill()
+            await process.wait()
+
+
+async def _until_up(url: str) -> None:
+    async with asyncio.timeout(_WITHIN), httpx.AsyncClient(base_url=url, trust_env=False) as http:
+        while True:
+            try:
+                if (await http.get("/ok")).is_success:
+                    return
+            except httpx.TransportError:
+                pass
+            await asyncio.sleep(0.1)
