@@ -1,11 +1,13 @@
 """Serves a thread over a WebSocket: `GET /{agent}/ws?thread=ID`. It is for clients that can't read event streams, or
 want to use one connection for a whole chat. They can run, connect, watch and stop; `commands` defines what they send.
 
-The client receives JSON objects: events, which have a `type`, and replies, which have `do` and `status`:
+The client receives JSON objects: events, which have a `type`, replies, which have `do` and `status`, and `connection`:
 
     {"do": "run", "status": 200}                                  the stream has ended
     {"do": "stop", "status": 200, "stopped": true}
     {"do": "run", "status": 409, "error": "conflict", "message": ...}
+    {"connection": "lost"}                                        the LangGraph server that has the thread is lost
+    {"connection": "back"}
 
 Rules:
 
@@ -23,7 +25,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
 from http import HTTPStatus
 from typing import Any, Final
@@ -55,6 +57,8 @@ _RESTARTS: Final = 1012
 (https://www.iana.org/assignments/websocket/websocket.xhtml)."""
 _MOST_WAITING: Final = 16
 """How many commands of a client may wait to be carried out."""
+_LOST: Final = orjson.dumps({"connection": "lost"})
+_BACK: Final = orjson.dumps({"connection": "back"})
 _CLOSE_WITHIN: Final = 1.0
 """How many seconds a client may take to read the end of its socket."""
 
@@ -170,7 +174,7 @@ class _Socket:
             await asyncio.sleep(0)  # lets other tasks run, since thousands of commands may never wait
 
     async def _take(self, command: Command, tasks: asyncio.TaskGroup) -> None:
-        reader = _Reader(self._send)
+        reader = _Reader(self._send, tasks)
         if self._has_left:
             reader.has_left.set()
         if not command.streams:
@@ -234,8 +238,9 @@ class _Socket:
 class _Reader:
     """Reads the answer to one command: it is the sink of the command's stream, whose lines are sent one by one."""
 
-    def __init__(self, send_line: Callable[[bytes], Awaitable[None]]) -> None:
+    def __init__(self, send_line: Callable[[bytes], Coroutine[Any, Any, None]], tasks: asyncio.TaskGroup) -> None:
         self._send_line = send_line
+        self._tasks = tasks
         self.has_left = asyncio.Event()
         """Set when the client no longer reads the answer."""
         self.is_done = asyncio.Event()
@@ -270,4 +275,10 @@ class _Reader:
         yield
 
     def show_server(self, server: ServerConnection) -> None:
-        """See `Sink`. A socket has no comments."""
+        """See `Sink`. Sends `connection` after each change, while the answer is read."""
+
+        def tell() -> None:
+            if not (self.is_done.is_set() or self.has_left.is_set()):
+                self._tasks.create_task(self._send_line(_LOST if server.is_lost else _BACK))
+
+        server.listen(tell)

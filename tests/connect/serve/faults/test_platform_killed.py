@@ -8,6 +8,7 @@ from contextlib import aclosing, asynccontextmanager
 from langgraph_agui.connect import Intake, Platform, RetryPolicy
 from langgraph_agui.connect.serve import Agent, agui_app
 from langgraph_sdk import get_client
+from websockets.asyncio.client import connect
 
 from fixtures.gated import FIRST, SECOND
 from tests.support.clients.agui_client import AguiClient
@@ -117,24 +118,33 @@ async def test_a_platform_that_stays_away_is_lost_for_the_readers_of_a_run_and_n
     assert readers.watching.ends == ["success"]
 
 
-async def test_comments_say_that_the_platform_is_lost_and_that_it_is_back(dev_server: str) -> None:
-    """Between two runs: clients of AG-UI accept no event there."""
+async def test_readers_are_told_that_the_platform_is_lost_and_that_it_is_back(dev_server: str) -> None:
+    """By comments, or by objects over a WebSocket, between two runs: clients of AG-UI accept no event there."""
     async with proxied(dev_server) as way, get_client(url=way.url) as platform:
         agent = Agent(Platform(platform, "gated_chat"), retry=RetryPolicy(initial_delay=0.01, max_delay=0.05))
-        async with served(agui_app({"chat": agent})) as server, server.client() as client:
+        app = agui_app({"chat": agent}, websocket=True)
+        async with served(app, ws="websockets-sansio") as server, server.client() as client:
             await client.post("/chat", json=posted(thread := str(uuid.uuid4()), "hi", run_id=str(uuid.uuid4())))
-            async with client.stream("GET", f"/watch/{thread}") as response:
-                lines = response.aiter_lines()
-                await _until(lines, "RUN_FINISHED")
+            address = f"ws://127.0.0.1:{server.port}/chat/ws?thread={thread}"
+            async with (
+                client.stream("GET", f"/watch/{thread}") as response,
+                connect(address, proxy=None) as socket,
+            ):
+                await socket.send('{"do": "watch"}')
+                lines, objects = response.aiter_lines(), aiter(socket)
+                for read in (lines, objects):
+                    await _until(read, "RUN_FINISHED")
                 way.close()
                 await _until(lines, ": connection lost")
+                assert await anext(objects) == '{"connection":"lost"}'
                 way.open()
                 await _until(lines, ": connection back")
+                assert await anext(objects) == '{"connection":"back"}'
 
 
-async def _until(lines: AsyncIterator[str], text: str) -> None:
+async def _until(lines: AsyncIterator[str | bytes], text: str) -> None:
     """Reads the lines up to one with this text."""
     async for line in lines:
-        if text in line:
+        if text in str(line):
             return
     raise AssertionError(f"the stream ended without {text!r}")
