@@ -13,7 +13,7 @@
 #                        are killed, and the real pages in Chromium
 #   make test-browser    the pages of examples/ and the inspector in Chromium, against real servers; each leaves a
 #                        picture in test-artefacts (UPDATE_LOOKS=1: the inspector's become what it is compared with)
-#   make pictures        those of docs/images: the guide's page in each state
+#   make pictures        those of docs/images: the guide's page in each state, two pages on one thread
 #   make docs            the documentation site, into site/; a broken link fails (ARGS='serve': served while it is
 #                        written)
 #   make bench           the benchmark, the peer beside it (ARGS='--only replay': a part of it)
@@ -64,6 +64,7 @@ TYPESCRIPT := clients/typescript/dist/index.js
 REACT_PAGE := clients/typescript/examples/dist/index.html
 PAGES := $(patsubst %,examples/%/dist/index.html,copilotkit assistant-ui)
 GUIDE := examples/copilotkit/dist-guide/guide.html
+USE_STREAM := tests/browser/use_stream/dist/index.html
 CHROMIUM ?= /usr/bin/chromium
 MODULES := $(sort $(shell find translator connect -name '*.py') $(wildcard connect/serve/inspector/built/*))
 CHECKED := $(wildcard tests fixtures benchmarks examples)
@@ -128,7 +129,7 @@ fuzz: $(VENV)/.dev $(NODE_MODULES)
 	$(PYTEST) --hypothesis-profile long --timeout 7200 -m 'not sweep' $(PYTEST_ARGS) $(shell grep -rl --include='test_*.py' hypothesis tests)
 
 # One after the other: they share a server and a browser.
-test-browser: $(VENV)/.dev $(PAGES) $(GUIDE) $(REACT_PAGE) $(NODE_MODULES) tests/browser/node_modules/.package-lock.json \
+test-browser: $(VENV)/.dev $(PAGES) $(GUIDE) $(REACT_PAGE) $(USE_STREAM) $(NODE_MODULES) tests/browser/node_modules/.package-lock.json \
 		docs/node_modules/.package-lock.json chromium redis
 	cd tests/browser && PATH="$(BIN):$$PATH" CHROMIUM='$(CHROMIUM)' node --test --test-concurrency=1
 
@@ -151,9 +152,10 @@ define installed
 	|| { echo 'no $(2) here: install the package $(1)' >&2; exit 1; }
 endef
 
-pictures: $(VENV)/.dev $(GUIDE) tests/browser/node_modules/.package-lock.json chromium
-	cd tests/browser && PATH="$(BIN):$$PATH" CHROMIUM='$(CHROMIUM)' node --test guide.test.mjs
-	cp $(foreach name,$(notdir $(wildcard docs/images/guide-*.png)),test-artefacts/$(name)) docs/images/
+pictures: $(VENV)/.dev $(GUIDE) $(REACT_PAGE) $(USE_STREAM) tests/browser/node_modules/.package-lock.json chromium
+	cd tests/browser && PATH="$(BIN):$$PATH" CHROMIUM='$(CHROMIUM)' node --test --test-concurrency=1 \
+		guide.test.mjs use_stream.test.mjs
+	cp $(foreach name,$(filter-out inspector.png,$(notdir $(wildcard docs/images/*.png))),test-artefacts/$(name)) docs/images/
 
 chromium:
 	@$(CHROMIUM) --version >/dev/null 2>&1 || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
@@ -210,7 +212,7 @@ test-newest:
 
 clean:
 	rm -rf .venv .venv-oldest .venv-middle .venv-newest .venv-bench .venv-docs .venv-aegra build dist site *.egg-info
-	rm -rf test-artefacts examples/*/dist examples/*/node_modules clients/*/dist clients/*/examples/dist clients/*/node_modules tests/*/node_modules docs/node_modules clients/*/*.tgz
+	rm -rf test-artefacts tests/browser/*/dist tests/browser/*/node_modules examples/*/dist examples/*/node_modules clients/*/dist clients/*/examples/dist clients/*/node_modules tests/*/node_modules docs/node_modules clients/*/*.tgz
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .langgraph_api
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -259,6 +261,12 @@ $(TYPESCRIPT): clients/typescript/node_modules/.package-lock.json $(wildcard cli
 $(REACT_PAGE): $(TYPESCRIPT) $(wildcard clients/typescript/examples/*.html)
 	@echo 'building the page of clients/typescript'
 	@cd clients/typescript && PATH="$(BIN):$$PATH" npm run --silent example -- --logLevel error
+	@touch $@
+
+$(USE_STREAM): tests/browser/use_stream/node_modules/.package-lock.json $(wildcard tests/browser/use_stream/*.*)
+	@echo "building the page of LangChain's useStream"
+	@cd tests/browser/use_stream && PATH="$(BIN):$$PATH" npm run --silent check && PATH="$(BIN):$$PATH" npm run --silent build \
+		-- --logLevel error
 	@touch $@
 
 .SECONDEXPANSION:

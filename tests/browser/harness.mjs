@@ -1,5 +1,5 @@
 // What a browser test stands on: the planner's server, the built pages, and Chromium; CopilotKit's Node runtime between
-// page and server where a test asks for it. No test is here.
+// page and server, or a LangGraph server behind it, where a test asks for it. No test is here.
 //
 // The pages are built as an owner would build them, for `http://localhost:8000`; Chromium finds our server there, or
 // the runtime. Every other name leads nowhere: what a page asked of the outside would fail, and be told as a failure.
@@ -37,19 +37,24 @@ const FLAGS = ["no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "dis
 
 /** Starts everything once; `visit` opens a page for one test. `example`: whose pages are served. */
 export class Stage {
-  /** `guide`: the guide's own server, with its page, in place of the planner's. */
-  static async set({ runtime = false, guide = false, example = "copilotkit" } = {}) {
+  /**
+   * `guide`: the guide's own server, with its page, in place of the planner's. `platform`: the planner is on a LangGraph
+   * server, and pages are named by their paths in the repository.
+   */
+  static async set({ runtime = false, guide = false, platform = false, example = "copilotkit" } = {}) {
     const stage = new Stage();
-    stage.fragment = example === "copilotkit" ? FRAGMENT : ""; // the others list no threads
+    stage.fragment = example === "copilotkit" && !platform ? FRAGMENT : ""; // the others list no threads
     stage.gates = await new Gates().listening();
-    stage.pages = await servedPages(join(EXAMPLES, example, "dist"));
+    stage.pages = await servedPages(platform ? ROOT : join(EXAMPLES, example, "dist"));
     stage.folder = await mkdtemp(join(tmpdir(), "browser-"));
     stage.port = await freePort();
     stage.origin = `http://127.0.0.1:${guide ? stage.port : stage.pages.address().port}`;
     const planner = ["tests.browser.server", stage.port, join(stage.folder, "threads.sqlite"), stage.origin];
-    stage.command = guide ? ["tests.browser.guide_server", stage.port] : planner;
+    if (guide) stage.command = ["tests.browser.guide_server", stage.port];
+    else stage.command = platform ? ["tests.browser.platform_server", stage.port, stage.origin] : planner;
     stage.health = guide ? "/agui/health" : "/health";
     await stage.startServer();
+    if (platform) stage.platform = await (await fetch(`http://127.0.0.1:${stage.port}/platform`)).text();
     const front = runtime ? await stage.#startRuntime() : stage.port;
     const leads = `MAP localhost:8000 127.0.0.1:${front}, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1`;
     const args = [...FLAGS.map((flag) => `--${flag}`), `--host-resolver-rules=${leads}`];
@@ -104,6 +109,12 @@ export class Stage {
     }
   }
 
+  /** Kills the LangGraph server behind ours, or starts it again. */
+  async platformIs(told) {
+    const { ok } = await fetch(`http://127.0.0.1:${this.port}/platform/${told}`, { method: "POST" });
+    if (!ok) throw new Error(`the LangGraph server was not told to ${told}`);
+  }
+
   /** A client without a page asks the guide; returns when the run has ended. */
   async ask(content) {
     const ids = { threadId: crypto.randomUUID(), runId: crypto.randomUUID() };
@@ -121,18 +132,19 @@ export class Stage {
   }
 
   /** Runs a test on a page with a thread of its own; keeps a screenshot, and fails on anything the page complained of. */
-  async visit(t, { page: name = "headless", expected = [], ...options }, play) {
+  async visit(t, { page: name = "headless", query = "", expected = [], ...options }, play) {
     const context = await this.browser.newContext({ viewport: { width: 1000, height: 700 }, ...options });
     context.setDefaultTimeout(WITHIN);
     const complaints = this.#heard(context);
     const page = await context.newPage();
     try {
-      await page.goto(`${this.origin}/${name && `${name}.html`}${this.fragment}`);
+      await page.goto(`${this.origin}/${name && `${name}.html`}${query}${this.fragment}`);
       await play(page);
       const left = complaints.filter((complaint) => !expected.some((pattern) => pattern.test(complaint)));
       if (left.length) throw new Error(`the page complained:\n${left.join("\n")}`);
     } catch (error) {
-      error.message += `\n\nThe page:\n${await page.innerText("body").catch(() => "")}\n${complaints.join("\n")}`;
+      for (const each of context.pages()) error.message += `\n\n${each.url()}:\n${await each.innerText("body").catch(() => "")}`;
+      error.message += `\n${complaints.join("\n")}`;
       throw error;
     } finally {
       this.gates.openAll();
@@ -150,7 +162,7 @@ export class Stage {
     context.on("weberror", (error) => complaints.push(`uncaught: ${error.error()}`));
     context.on("request", (request) => {
       const { origin, protocol } = new URL(request.url());
-      const ours = [this.origin, "http://localhost:8000"].includes(origin);
+      const ours = [this.origin, "http://localhost:8000", this.platform].includes(origin);
       if (!ours && protocol !== "data:" && protocol !== "blob:") complaints.push(`asked ${origin}`);
     });
     return complaints;

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { Stage, until } from "./harness.mjs";
+import { Stage } from "./harness.mjs";
+import { reads, say } from "./plain_page.mjs";
 
 const WHOLE = "One two three four five six seven eight.";
 const LOST = [/ERR_INTERNET_DISCONNECTED/, /ERR_CONNECTION_REFUSED/, /ERR_INCOMPLETE_CHUNKED_ENCODING/];
@@ -13,19 +14,6 @@ before(async () => (stage = await Stage.set({ example: "../clients/typescript/ex
 after(() => stage?.strike());
 
 const scenario = (name, play, options = {}) => test(name, (t) => stage.visit(t, { page: "index", ...options }, play));
-
-const say = async (page, text) => {
-  await page.getByLabel("message").fill(text);
-  await page.getByLabel("message").press("Enter");
-};
-
-/** Returns when the page shows these messages, and no other. */
-async function reads(page, ...messages) {
-  const lines = async () => (await page.getByLabel("conversation").locator("li").allInnerTexts()).map((line) => line.trim());
-  await until(async () => JSON.stringify(await lines()) === JSON.stringify(messages.map((each) => each.trim())), async () => {
-    return `expected ${JSON.stringify(messages)}, got ${JSON.stringify(await lines())}`;
-  });
-}
 
 async function inAnotherTab(page) {
   const other = await page.context().newPage();

@@ -18,6 +18,7 @@ from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.connect import start
 from langgraph_agui.connect.local.store.sqlite import SqliteRunStore
+from langgraph_agui.connect.serve import agui_app
 from langgraph_agui.connect.testing import ScriptedChatModel, text, tool_call
 from langgraph_agui.translator import PLATFORM_STREAM_MODES, ClientView, encode
 from langgraph_sdk import get_client
@@ -289,6 +290,20 @@ async def test_a_platform_is_served(platform: LangGraphClient) -> None:
     given = WIRE | {"threadId": str(uuid4()), "messages": [QUESTION], "protocolVersion": "1.0"}
     async with served(app) as server, server.client() as client:
         assert kinds_of((await client.post("/agent", json=given)).text)[-1] == "RUN_FINISHED"
+
+
+async def test_a_run_is_marked_for_pages_of_use_stream(platform: LangGraphClient, dev_server: str) -> None:
+    """They read the thread's events, which have no messages of other runs."""
+    app = agui_app({"agent": block("shared_agent").shared_agent(platform, "gated_writer")})
+    given = WIRE | {"threadId": (thread_id := str(uuid4())), "messages": [QUESTION], "protocolVersion": "1.0"}
+    async with served(app) as server, server.client() as client, httpx.AsyncClient(base_url=dev_server) as other:
+        kinds = kinds_of((await client.post("/agent", json=given)).text)
+        assert kinds[-1] == "RUN_FINISHED"
+        assert not {"STEP_STARTED", "CUSTOM"} & set(kinds)
+        path, channels = f"/threads/{thread_id}/stream/events", {"channels": ["messages"]}
+        async with other.stream("POST", path, json=channels, timeout=30) as response:
+            tokens = (line async for line in response.aiter_lines() if "content-block-delta" in line)
+            assert "text-delta" in await anext(tokens)
 
 
 async def test_a_saver_is_opened_in_the_lifespan(tmp_path: Path) -> None:

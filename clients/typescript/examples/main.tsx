@@ -1,4 +1,4 @@
-// The page of `Chat`: a single agent that is served at http://localhost:8000/planner, and the thread that the address names.
+// The page of `Chat`: an agent that is served at http://localhost:8000, and the thread; the address names both.
 //
 //     langgraph-agui serve planner=my_app:graph --origin http://localhost:5173
 //     npx vite examples
@@ -10,10 +10,11 @@ import { Chat } from "./chat.js";
 
 const query = new URLSearchParams(location.search);
 const threadId = query.get("thread") ?? crypto.randomUUID();
-history.replaceState(null, "", `?thread=${threadId}`);
+query.set("thread", threadId);
+history.replaceState(null, "", `?${query}`);
 
 createRoot(document.getElementById("root")!).render(
   <StrictMode>
-    <Chat url="http://localhost:8000/planner" threadId={threadId} />
+    <Chat url={`http://localhost:8000/${query.get("agent") ?? "planner"}`} threadId={threadId} />
   </StrictMode>,
 );

@@ -38,7 +38,8 @@ def running_dev_server(names: Iterable[str]) -> Iterator[str]:
     Raises ServerStartError when `/ok` is not answered within a minute.
     """
     with tempfile.TemporaryDirectory() as folder:
-        server = _dev_server(names, Path(folder), {"LANGGRAPH_DISABLE_FILE_PERSISTENCE": "true"})
+        graphs = {name: GRAPHS[name] for name in names}
+        server = _dev_server(graphs, Path(folder), {"LANGGRAPH_DISABLE_FILE_PERSISTENCE": "true"})
         server.start()
         try:
             yield server.url
@@ -65,11 +66,17 @@ class MortalServer:
 
 
 @contextmanager
-def mortal_dev_server() -> Iterator[MortalServer]:
-    """A server with the gated graphs, started; whether it lives at the end of the block does not matter."""
+def mortal_dev_server(
+    graphs: Mapping[str, str] | None = None, environment: Mapping[str, str] | None = None
+) -> Iterator[MortalServer]:
+    """A server, started; whether it lives at the end of the block does not matter.
+
+    `graphs`: where each is found, by its name; by default the gated graphs.
+    """
+    graphs = graphs or {name: GRAPHS[name] for name in GATED}
     with tempfile.TemporaryDirectory() as folder:
         more = {"http": {"app": "tests.support.servers.platforms.flushing:app"}}
-        process = _dev_server(GATED, Path(folder), {}, [sys.executable, "-m", _COMMAND], more)
+        process = _dev_server(graphs, Path(folder), environment or {}, [sys.executable, "-m", _COMMAND], more)
         process.start()
         try:
             yield MortalServer(process)
@@ -95,13 +102,13 @@ _COMMAND = "tests.support.servers.platforms.dev_command"
 
 
 def _dev_server(
-    names: Iterable[str],
+    graphs: Mapping[str, str],
     folder: Path,
     environment: Mapping[str, str],
     command: Sequence[str] = (),
     more: Mapping[str, Any] | None = None,
 ) -> ServerProcess:
-    project = {"dependencies": ["."], "graphs": {name: GRAPHS[name] for name in names}, **(more or {})}
+    project = {"dependencies": ["."], "graphs": dict(graphs), **(more or {})}
     (folder / "langgraph.json").write_text(json.dumps(project))
     return _project_server(folder, environment, command)
 

@@ -1,0 +1,65 @@
+"""Serves the planner of a real `langgraph dev`, with the inspector:
+`python -m tests.browser.platform_server PORT ORIGIN GATE`.
+
+The agents `planner` and `planner_v3` have the same assistant, and share its threads. Runs of `planner_v3` have the mark
+of those that LangChain's `useStream` starts, so that its pages show them token by token.
+
+    GET  /platform          the address of the LangGraph server
+    POST /platform/kill     it is killed
+    POST /platform/start    it is started again, on the same port and with the threads that it had
+"""
+
+import asyncio
+import signal
+import sys
+
+import uvicorn
+from langgraph_agui.connect import Intake, Platform, RetryPolicy
+from langgraph_agui.connect.serve import Agent, agui_app
+from langgraph_sdk import get_client
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+
+from tests.support.servers.platforms.dev_server import MortalServer, mortal_dev_server
+
+GRAPHS = {"planner": "tests.browser.served_planner:graph"}
+MARKED = Intake(config={"configurable": {"__event_streaming_v2": True}})
+SOON = RetryPolicy(max_delay=0.5)
+"""Tests wait for less time than people who have lost a server."""
+
+
+async def serve(port: int, origin: str, platform: MortalServer) -> None:
+    """Serves until a signal comes."""
+
+    async def address(_: Request) -> PlainTextResponse:
+        return PlainTextResponse(platform.url)
+
+    async def kill(_: Request) -> PlainTextResponse:
+        await platform.kill()
+        return PlainTextResponse("")
+
+    async def start(_: Request) -> PlainTextResponse:
+        await platform.start()
+        return PlainTextResponse("")
+
+    client = get_client(url=platform.url)
+    agents = {
+        "planner": Agent(Platform(client, "planner", shares_threads_with=["planner_v3"]), retry=SOON),
+        "planner_v3": Agent(Platform(client, "planner", shares_threads_with=["planner"]), intake=MARKED, retry=SOON),
+    }
+    app = agui_app(agents, origins=[origin], inspector=True)
+    app.routes[:0] = [
+        Route("/platform", address),
+        Route("/platform/kill", kill, methods=["POST"]),
+        Route("/platform/start", start, methods=["POST"]),
+    ]
+    # Pages keep a stream open, which uvicorn would wait for.
+    config = uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning", timeout_graceful_shutdown=1)
+    await uvicorn.Server(config).serve()
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # uvicorn raises it again at its end, and all this ends too
+    with mortal_dev_server(GRAPHS, {"PLANNER_GATE": sys.argv[3]}) as found:
+        asyncio.run(serve(int(sys.argv[1]), sys.argv[2], found))
