@@ -2,7 +2,8 @@
 the client's state, tools and context, if the graph has a field for them (`channels`).
 
 The new messages are completed with a result for every tool call before them that has none. Models refuse a conversation
-if the result of a call is missing or does not follow its call directly, or if a result belongs to no call.
+if the result of a call is missing or does not follow its call directly, or if a result belongs to no call. So the
+result of a call before the last assistant message is inserted there, and the conversation is replaced.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from langgraph.types import Overwrite
 from ...translator import unanswered_calls
 from .channels import InputChannels, channel_values, context_of
 from .intake import Intake, Prepared
-from .messages import REMOVE_ALL_MESSAGES, left_unanswered, to_graph_messages
+from .messages import REMOVE_ALL_MESSAGES, is_result, left_unanswered, to_graph_messages
 from .thread_state import ThreadState
 
 _log = logging.getLogger(__name__)
@@ -70,14 +71,33 @@ def context_for(channels: InputChannels, run_input: RunAgentInput, intake: Intak
 def _conversation(state: ThreadState, new: Sequence[Message], channels: InputChannels) -> Any:
     """Returns the value to write to the conversation's channel so that the new messages follow the stored ones."""
     stored = [*state.messages, *state.brought]
-    items = [*state.brought, *_complete(stored, to_graph_messages(new))]
+    complete, rest = _place_results(stored, to_graph_messages(new))
+    added = _complete(complete, rest)
     if channels.is_plain:
-        return [*state.messages, *items]
-    if not state.is_replaced:
+        return [*complete, *added]
+    is_replaced = state.is_replaced or len(complete) > len(stored)
+    items = [*(complete if is_replaced else state.brought), *added]
+    if not is_replaced:
         return items
     if channels.reducers is not None and channels.messages_key in channels.reducers:
         return Overwrite(items)
     return [RemoveMessage(REMOVE_ALL_MESSAGES), *items]
+
+
+def _place_results(stored: Sequence[Any], new: Sequence[BaseMessage]) -> tuple[list[Any], list[BaseMessage]]:
+    """Returns the stored messages with the results of calls before the last assistant message, and the other new
+    messages. Each of these results follows its call, and the results of the same message that are stored."""
+    last = dict(unanswered_calls(stored))
+    earlier = [call_id for call_id, _ in unanswered_calls(stored, of_turn=True) if call_id not in last]
+    given = [item for item in new if isinstance(item, ToolMessage) and item.tool_call_id in earlier]
+    results = {item.tool_call_id: item for item in given}
+    rest = [item for item in new if not any(item is other for other in given)]
+    messages: list[Any] = []
+    for message in stored:
+        if results and not is_result(message):
+            messages += _results_of(dict(unanswered_calls(messages)), results, continues=False)
+        messages.append(message)
+    return messages, rest
 
 
 def _complete(stored: Sequence[Any], new: Iterable[BaseMessage]) -> list[BaseMessage]:

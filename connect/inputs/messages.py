@@ -94,6 +94,11 @@ def is_from_user(stored: Any) -> bool:
     return any(message.role == "user" for message in to_agui_messages([stored]))
 
 
+def is_result(stored: Any) -> bool:
+    """Whether a message of the thread, which is an object or JSON, is the result of a tool call."""
+    return any(message.role == "tool" for message in to_agui_messages([stored]))
+
+
 def left_unanswered(call_id: str, name: str) -> ToolMessage:
     """Returns the result for a call that was not run, which says so. The same call gives the same message."""
     return ToolMessage(_UNANSWERED, tool_call_id=call_id, name=name, id=f"{call_id}-unanswered", status="error")

@@ -31,6 +31,9 @@ thread has removed.
    breakpoint, results are an answer if every waiting call has one, and each call is of a tool that the page has
    declared and the graph does not run. Any other call may need the decision of a human at the breakpoint. If the
    graph's tools are not known, the owner names the page's tools (`Intake.page_tools`).
+   A call also waits if the graph has continued without its result, in the last turn, and the page has declared the
+   tool. CopilotKit's `CopilotKitMiddleware` lets the model continue when it has called tools of the server and of the
+   page in one message. `graph_input` stores the result next to its call.
 4. A page may also add a pair at the end: an assistant message with calls, and a result for each of them. The thread
    must not have any of them, `Intake.page_calls` must name the tools, and the graph must not have them. Apart from its
    calls, the content of the assistant message is ignored. While the thread waits, no pair is accepted. (A pair of any
@@ -44,7 +47,7 @@ thread has removed.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
@@ -159,10 +162,12 @@ def plan(
     """
     is_asked = state.waits or is_answering(run_input)
     page_calls = () if is_asked or run_input.run_id == state.run_id else intake.page_calls
-    client = _Messages(run_input.messages if takes_messages or not is_asked else (), state, intake.roles, page_calls)
+    declared = {tool.name for tool in run_input.tools or ()} - set(state.own_tools)
+    messages = run_input.messages if takes_messages or not is_asked else ()
+    client = _Messages(messages, state, intake.roles, page_calls, declared)
     edit = client.find_edit(unedited)
     if state.waits:
-        results = client.results_of({tool.name for tool in run_input.tools or ()}, state, intake.page_tools)
+        results = client.results_of(declared, state, intake.page_tools)
         return _plan_answer(answers(run_input, state, intake.answer_cancelled), client, edit, results)
     if is_answering(run_input) and run_input.run_id != state.run_id:
         log_ignored(run_input)
@@ -214,13 +219,19 @@ class _Messages:
     """The messages of a client, compared with those of the thread."""
 
     def __init__(
-        self, messages: Sequence[Message], state: ThreadState, roles: Collection[str], page_calls: Collection[str]
+        self,
+        messages: Sequence[Message],
+        state: ThreadState,
+        roles: Collection[str],
+        page_calls: Collection[str],
+        declared: Set[str],
     ) -> None:
         self._stored = dict(zip(message_ids(state.messages), state.messages, strict=True))
         self._sent = [message for message in messages if message.role in roles]
         calls = unanswered_calls(state.messages)
         self._waiting = calls
         self._calls = {call_id for call_id, name in calls if name not in state.own_tools}
+        self._calls |= {call_id for call_id, name in unanswered_calls(state.messages, of_turn=True) if name in declared}
         self.waits_for_results = bool(calls)
         """Whether the thread ends with unanswered calls."""
         pair = self._pair_of_page(set(page_calls) - set(state.own_tools), {call_id for call_id, _ in calls})
@@ -235,13 +246,11 @@ class _Messages:
                 return message
         return None
 
-    def results_of(self, declared: set[str], state: ThreadState, named: Collection[str]) -> list[Message]:
+    def results_of(self, declared: Set[str], state: ThreadState, named: Collection[str]) -> list[Message]:
         """Returns the results with which a run continues at a breakpoint. They are the results of all waiting calls, if
         each call is of a tool that the page has declared and the graph does not run itself, and otherwise none.
-        `declared` are the page's tools in the input, and `named` those in `Intake.page_tools`."""
-        allowed = declared - set(state.own_tools)
-        if not state.knows_tools:
-            allowed &= set(named)
+        `declared` are those tools, and `named` the tools in `Intake.page_tools`."""
+        allowed = declared if state.knows_tools else declared & set(named)
         answered = {message.tool_call_id for message in self.new if message.role == "tool"}
         is_whole = all(name in allowed and call_id in answered for call_id, name in self._waiting)
         is_answer = is_whole and self._waiting and state.is_stopped and not state.interrupts

@@ -53,25 +53,31 @@ def message_ids(messages: Iterable[Any]) -> list[str]:
     return [id_of(fields_of(message), position) for position, message in enumerate(messages)]
 
 
-def unanswered_calls(messages: Sequence[Any]) -> list[tuple[str, str]]:
+def unanswered_calls(messages: Sequence[Any], *, of_turn: bool = False) -> list[tuple[str, str]]:
     """Returns the ids and names of the unanswered tool calls.
 
     A tool call is unanswered if the thread's last assistant message contains it and no result for it follows. If a user
     message follows that assistant message, no tool call counts as unanswered, because providers require results to
     directly follow the tool calls. A tool call with malformed arguments counts too, because some adapters send it back
     to the model, and the provider then requires a result. A tool call that the provider runs itself never counts.
+
+    With `of_turn=True`, the calls of all assistant messages after the last user message are considered. A graph may
+    continue without the results of a page's tools, and get them later.
     """
     results: set[str] = set()
+    calls: list[tuple[str, str]] = []
     for message in reversed(messages):
         fields = fields_of(message)
         match kind_and_role(fields)[0]:
             case "tool":
                 results.add(str(fields.get("tool_call_id")))
             case "human":
-                return []
+                break
             case "ai":
-                return [call for call in _calls(fields) if call[0] not in results]
-    return []
+                calls = [call for call in _calls(fields) if call[0] not in results] + calls
+                if not of_turn:
+                    break
+    return calls
 
 
 def _calls(fields: Mapping[str, Any]) -> list[tuple[str, str]]:
