@@ -108,7 +108,7 @@ lint: $(VENV)/.dev
 	$(RUN) -m ruff format --check .
 
 types: $(VENV)/.dev
-	$(RUN) -m mypy -p langgraph_agui.translator -p langgraph_agui.connect
+	$(RUN) -m mypy -p langgraph_agui
 	$(RUN) -m mypy $(CHECKED)
 
 # test-versions replaces the choice of tests by its own.

@@ -37,6 +37,7 @@ PROVIDED = {name.replace("-", "_") for name in RUNTIME} - {"ag_ui_protocol"} | {
 """What may be imported for it."""
 EXTRA = {
     "connect": {"opentelemetry"},
+    "connect/_package": {"fastapi"},
     "connect/inputs": {"pydantic_core"},  # pydantic's own half, which it brings
     "connect/local": {"psycopg", "psycopg_pool"},
     "connect/local/index": {"psycopg"},

@@ -200,15 +200,15 @@ async def test_a_graph_that_was_not_written_for_chat_shows_its_result(caplog: py
 
 
 async def test_a_page_of_the_other_library_is_served_at_its_url() -> None:
-    app = block("migrated").migrated(one_node(block("ask_first").ask_first))
-    async with asked_of(app) as ask:
-        events = await ask("agent", "1", messages=[QUESTION])
-        (question,) = [event for event in events if event.get("name") == "on_interrupt"]
-        assert "outcome" not in events[-1]
-        answer = {"command": {"resume": {"book": True}, "interruptEvent": question["value"]}}
-        events = await ask("agent", "2", forwardedProps=answer)
-        connected = await ask("agent/default/connect", "3")
-    assert answer_of(events) == answer_of(connected) == "It is booked."
+    for migrated in (block("migrated").migrated, block("server").server):
+        async with asked_of(migrated(one_node(block("ask_first").ask_first))) as ask:
+            events = await ask("agent", "1", messages=[QUESTION])
+            (question,) = [event for event in events if event.get("name") == "on_interrupt"]
+            assert "outcome" not in events[-1]
+            answer = {"command": {"resume": {"book": True}, "interruptEvent": question["value"]}}
+            events = await ask("agent", "2", forwardedProps=answer)
+            connected = await ask("agent/connect", "3")
+        assert answer_of(events) == answer_of(connected) == "It is booked."
 
 
 async def test_forwarded_props_reach_a_graph_by_a_hook() -> None:
