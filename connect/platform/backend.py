@@ -47,9 +47,12 @@ class Platform(PlatformSource):
     - `agent`: the agent that owns the threads that are created here (see `access`). None: they belong to no agent, and
       the threads of every agent may be used.
     - `shares_threads_with`: the agents whose threads may be used too.
+    - `run`: arguments of the SDK's `runs.create` for every run that is started here, as `{"durability": "sync"}`; see
+      `RunSettings`. Config, context and metadata of runs are set with `Intake`.
+    - `thread`: arguments of the SDK's `threads.create` for every thread that is created here: `metadata` and `ttl`.
 
     Raises `TypeError` for any other object than an asynchronous client, and `ValueError` for a single string in place
-    of names.
+    of names, and for arguments in `run` and `thread` that can't be set.
     """
 
     ids_in_url: ClassVar = True

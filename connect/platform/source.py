@@ -29,6 +29,7 @@ from ..inputs.channels import InputChannels, input_channels_of_schemas
 from ..inputs.planning import NoEdits
 from ..recent import Recent
 from .calls import Contact, RetryPolicy
+from .settings import RunSettings, ThreadSettings, checked_run, checked_thread
 from .thread import NOT_FOUND, UNFIT, PlatformThread
 
 _HAS_NONE = (NOT_FOUND, 405, 501)
@@ -56,12 +57,16 @@ class PlatformSource:
         *,
         agent: str | None = None,
         shares_threads_with: Iterable[str] = (),
+        run: RunSettings | None = None,
+        thread: ThreadSettings | None = None,
     ) -> None:
         if not isinstance(client, LangGraphClient):
             raise TypeError(f"Platform: expected an asynchronous client of langgraph_sdk, got {type_of(client)}")
         self.client = client
         self.assistant_id = assistant_id
         self.access = Access(agent, names_of_agents(shares_threads_with))
+        self.run_settings = checked_run(run or {}, client.runs.create)
+        self.thread_settings = checked_thread(thread or {}, client.threads.create)
         self.policy = RetryPolicy()
         self._report: Report | None = None
         self._contact: Contact | None = None

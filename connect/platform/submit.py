@@ -79,7 +79,7 @@ async def _when_free(source: PlatformSource, thread: PlatformThread, request: Ru
     channels = await source.input_channels(request.options.messages_key)
     while True:
         look = await thread.look()
-        if thread.is_hidden:
+        if thread.is_hidden or (look is None and source.run_settings.get("if_not_exists") == "reject"):
             raise ThreadNotFoundError
         port = PlatformPort(source, thread, request, channels, look)
         if request.before is None:
@@ -151,7 +151,8 @@ class PlatformPort:
     async def start(self, run: NewRun) -> Batches:
         """See `Port`."""
         is_free = self._look is None or self._look.active is None
-        metadata = {**await self._thread.claim(), RUN_ID: run.request.run_input.run_id}
+        owner = await self._thread.claim(self._source.thread_settings, is_new=self._look is None)
+        metadata = {**owner, RUN_ID: run.request.run_input.run_id}
         values = run.input.values
         if values and not run.is_turn:
             values, metadata[WRITTEN] = self._without_written(run)
@@ -161,7 +162,7 @@ class PlatformPort:
             **_config_arguments(run, metadata),
             metadata=metadata,
             multitask_strategy="reject" if is_free else "enqueue",
-            if_not_exists="create",
+            **{"if_not_exists": "create", **self._source.run_settings},
             stream_mode=list(PLATFORM_STREAM_MODES),
             stream_subgraphs=True,
             stream_resumable=True,

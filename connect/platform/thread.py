@@ -30,6 +30,7 @@ from ..thread_info import Checkpoint
 from .calls import Contact, Retries, at_once, sdk_call
 from .look import JsonObject, Look, ThreadRuns, checkpoint_of, client_run_id, has_kwargs, run_metadata
 from .outcome import ACTIVE, is_of, paused, run_outcome
+from .settings import ThreadSettings
 
 _Answer = TypeVar("_Answer")
 
@@ -94,18 +95,21 @@ class PlatformThread:
         self.is_hidden = not self._is_known
         return self._is_known
 
-    async def claim(self) -> dict[str, Any]:
+    async def claim(self, settings: ThreadSettings, *, is_new: bool) -> dict[str, Any]:
         """Makes the agent the owner of the thread, if it has none, before a run is started on it. Returns the metadata
-        to start the run with. A thread that does not exist is created first, so that if two users create it at the same
-        time, one of them gets it. Raises `ThreadNotFoundError` for the other."""
+        to start the run with.
+
+        `is_new`: whether the thread does not exist. It is created first, with these settings, so that if two users
+        create it at the same time, one of them gets it. Raises `ThreadNotFoundError` for the other. A thread that a run
+        creates has the metadata of that run, and gives them to every later run that has none, its id among them.
+        """
         access, stamp, threads = self._access, self._access.stamp, self.client.threads
-        if access.keys and not self._is_known:
+        if is_new:
             if access.creates is False and await self._own_metadata() is None:
                 raise ThreadNotFoundError
+            new: dict[str, Any] = {**settings, "metadata": {**settings.get("metadata", {}), **stamp}}
             try:
-                made = await self._request(
-                    lambda: threads.create(thread_id=self.id, metadata=stamp, if_exists="do_nothing")
-                )
+                made = await self._request(lambda: threads.create(thread_id=self.id, if_exists="do_nothing", **new))
             except PlatformError as error:
                 if error.status == _CONFLICT:  # the thread of another user of the platform, which hides it
                     raise ThreadNotFoundError from error
