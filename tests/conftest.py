@@ -20,6 +20,7 @@ from tests.support.servers.platforms.aegra_server import running_aegra_server
 from tests.support.servers.platforms.backend import BACKENDS, Backend, is_left_out, needs_services
 from tests.support.servers.platforms.dev_server import GRAPHS, MortalServer, mortal_dev_server, running_dev_server
 from tests.support.servers.processes.several import Processes, processes
+from tests.support.sweeps import leave_out_sweeps
 
 register_profiles()
 trust_nobody()
@@ -31,6 +32,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if needs_services(item):
             item.add_marker("services")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Makes no tests of a sweep where none are wanted: they would be more than half of all."""
+    if "not sweep" in metafunc.config.option.markexpr:
+        leave_out_sweeps(metafunc)
 
 
 def pytest_collectstart() -> None:

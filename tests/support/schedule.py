@@ -2,17 +2,23 @@
 
 Loaded with `-p tests.support.schedule`, which `make test` does. A file is run by one worker. All files with tests on
 the `langgraph dev` server are run by the same one, so that the others need not start a server. These begin first, then
-those with tests marked `early`, so that no worker is left at the end with what takes long.
+those with tests marked `early`, so that no worker is left at the end with what takes long. Workers are forked from a
+process that has imported the packages, and share the servers that commands are forked from: imports are a third of what
+a worker does.
 """
 
+import shlex
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
 import pytest
+from execnet import XSpec
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
+
+from tests.support.servers.processes.forks import forked, share_fork_servers
 
 DEV_SERVER = ("dev_server: str", "backend: Backend", '}_server")')
 """What a file has in it whose tests ask for the `langgraph dev` server."""
@@ -35,6 +41,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Schedul
     """In place of the scheduler of `--dist`."""
     config.option.loadscopereorder = False
     return Schedule(config, log)
+
+
+def pytest_xdist_setupnodes(specs: Sequence[XSpec]) -> None:
+    """Says by which commands workers are started."""
+    share_fork_servers()
+    for spec in specs:
+        spec.python = shlex.join(forked("tests.support.servers.processes.worker", "tests"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -63,3 +63,22 @@ def in_turn(cases: Mapping[str, Sequence[str]], *, begin: int = 0, of: int = 1) 
             marks: Any = () if variant == tested else SWEEP
             found.append(pytest.param(case, variant, id=f"{case}-{variant}", marks=marks))
     return found
+
+
+def leave_out_sweeps(metafunc: pytest.Metafunc) -> None:
+    """Leaves the cases of a sweep out of the parameters of a test, unless all of them are."""
+    parametrize = metafunc.parametrize
+
+    def parametrized(argnames: Any, argvalues: Iterable[Any], *, ids: Any = None, **more: Any) -> None:
+        values = list(argvalues)
+        kept = [number for number, value in enumerate(values) if not _is_of_sweep(value)] or range(len(values))
+        if isinstance(ids, Iterable):
+            names = list(ids)
+            ids = [names[number] for number in kept]
+        parametrize(argnames, [values[number] for number in kept], ids=ids, **more)
+
+    metafunc.parametrize = parametrized  # type: ignore[method-assign]
+
+
+def _is_of_sweep(value: Any) -> bool:
+    return isinstance(value, ParameterSet) and any(mark.name == SWEEP.name for mark in value.marks)

@@ -41,9 +41,24 @@ IMPORTED = {
         "uvicorn.protocols.websockets.auto",
     ),
     "connect": ("langgraph_agui.connect",),
+    "tests": (
+        "acp",
+        "ag_ui_validate",
+        "fastapi",
+        "fixtures.applications",
+        "hypothesis.stateful",
+        "mcp.server.fastmcp",
+        "openapi_spec_validator",
+        "opentelemetry.sdk.trace",
+        "pytest_asyncio.plugin",
+        "tests.support.clients.copilotkit",
+        "tests.support.clients.editors.editor",
+        "tests.support.servers.processes.several",
+        "tests.support.streams.screens",
+    ),
 }
-"""What runs find imported: nearly all, or only what needs no extra, for runs in which something is missing. What a run
-does at import in its own process alone must not be here."""
+"""What runs find imported: nearly all, or only what needs no extra, for runs in which something is missing; and what
+tests import, for the workers of xdist. What a run does at import in its own process alone must not be here."""
 
 
 @dataclass(frozen=True)

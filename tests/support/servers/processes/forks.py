@@ -9,14 +9,19 @@ from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Literal
+from typing import Literal, get_args
 
 from tests.support.servers.processes.server_process import ROOT, python_path
 
-Imported = Literal["all", "connect"]
+Imported = Literal["connect", "all", "tests"]
 """See `IMPORTED` in `fork_server.py`."""
 
+_SERVER = "tests.support.servers.processes.fork_server"
 _CLIENT = Path(__file__).with_name("fork_client.py")
+_AFTER: Mapping[Imported, Imported] = {"all": "connect", "tests": "all"}
+"""From which fork server another one is forked, so that each package is imported once."""
+_SHARED = "LANGGRAPH_AGUI_FORK_SERVER_"
+"""The variables that have the addresses of fork servers that this process shares with others."""
 _ENVIRONMENT = {"PYTHONWARNINGS": "error", "PYTHONPATH": python_path()}
 
 
@@ -31,14 +36,23 @@ def environment(more: Mapping[str, str]) -> dict[str, str]:
     return {**os.environ, **_ENVIRONMENT, **more}
 
 
+def share_fork_servers() -> None:
+    """Starts the fork servers. Processes that this one starts use them too."""
+    for imported in get_args(Imported):
+        os.environ[_SHARED + imported] = _fork_server(imported)
+
+
 @cache
 def _fork_server(imported: Imported) -> str:
     """The address of this session's fork server, which ends with it."""
+    if shared := os.environ.get(_SHARED + imported):
+        return shared
+    command = forked(_SERVER, _AFTER[imported]) if imported in _AFTER else [sys.executable, "-m", _SERVER]
     with ExitStack() as lifetime:
         address = str(Path(lifetime.enter_context(TemporaryDirectory())) / "forks")
         server = lifetime.enter_context(
             subprocess.Popen(
-                [sys.executable, "-m", "tests.support.servers.processes.fork_server", address, imported],
+                [*command, address, imported],
                 cwd=ROOT,
                 env=environment({}),
                 stdin=subprocess.PIPE,
