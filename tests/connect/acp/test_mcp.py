@@ -13,7 +13,7 @@ from langgraph_agui.connect.acp import AcpAgent, Session
 from langgraph_agui.connect.acp.middleware import SessionTools
 from langgraph_agui.connect.testing import ScriptedChatModel, tool_call
 
-from tests.support.clients.editors.agents import ASKS, CALL, MODULE, SERVER, add
+from tests.support.clients.editors.agents import ASKS, CALL, add, mcp_command, mcp_server
 from tests.support.clients.editors.editor import editor_of
 from tests.support.servers.mcp_server import HEADER, REFUSED
 from tests.support.servers.processes.server_process import ServerProcess, free_port
@@ -31,7 +31,7 @@ async def test_tools_of_the_editors_servers_are_tools_of_a_compiled_agent(
     model = ScriptedChatModel(turns=[ASKS, "Noted.", AGAIN, "Noted too."])
     graph = create_agent(model, [add], middleware=[SessionTools()])
     async with editor_of(AcpAgent(graph, name="agent")) as editor:
-        session = await editor.new(str(tmp_path), mcpServers=[SERVER, BROKEN])
+        session = await editor.new(str(tmp_path), mcpServers=[mcp_server(), BROKEN])
         assert "The MCP server broken has no tools: FileNotFoundError" in caplog.text
         for text in ("What do you know?", "And of trees?"):
             assert await editor.prompt(session, text) == {"stopReason": "end_turn"}
@@ -49,7 +49,7 @@ async def test_tools_of_the_editors_servers_are_tools_of_a_compiled_agent(
 async def test_tools_of_a_server_over_http_are_called_with_its_headers(tmp_path: Path) -> None:
     """A server that ends while the session is open costs its calls, and not the session."""
     port = free_port()
-    server = ServerProcess([*MODULE, str(port)], tmp_path, {}, port, "/ready")
+    server = ServerProcess([*mcp_command(), str(port)], tmp_path, {}, port, "/ready")
     headers = [{"name": HEADER, "value": "secret"}]
     given = {"type": "http", "name": "notes", "url": f"{server.url}/mcp", "headers": headers}
     model = ScriptedChatModel(turns=[ASKS, "Noted.", AGAIN, "Nothing."])
@@ -76,7 +76,7 @@ async def test_a_server_that_is_killed_costs_its_calls_and_not_the_session() -> 
     model = ScriptedChatModel(turns=[ASKS[:1], "Noted.", AGAIN, "Nothing."])
     graph = create_agent(model, [], middleware=[SessionTools()])
     async with editor_of(AcpAgent(graph, name="agent")) as editor:
-        session = await editor.new("/", mcpServers=[SERVER])
+        session = await editor.new("/", mcpServers=[mcp_server()])
         await editor.prompt(session, "What do you know?")
         (process,) = PROCESS.findall(editor.view(session).calls["call_1"]["rawOutput"])
         os.kill(int(process), signal.SIGKILL)
@@ -89,7 +89,7 @@ async def test_a_model_gets_the_error_that_a_server_answers() -> None:
     model = ScriptedChatModel(turns=[[tool_call("notes", {"topic": REFUSED}, "call_1")], "I see."])
     graph = create_agent(model, [], middleware=[SessionTools()])
     async with editor_of(AcpAgent(graph, name="agent")) as editor:
-        session = await editor.new("/", mcpServers=[SERVER])
+        session = await editor.new("/", mcpServers=[mcp_server()])
         assert await editor.prompt(session, "What do you know?") == {"stopReason": "end_turn"}
         call = editor.view(session).calls["call_1"]
         assert (call["status"], call["rawOutput"]) == ("failed", "The MCP server notes did not answer: no such topic.")
@@ -103,7 +103,7 @@ async def test_a_factory_gets_the_tools() -> None:
         return create_agent(ScriptedChatModel(turns=["Hello."]), session.tools)
 
     async with editor_of(AcpAgent(build, name="agent")) as editor:
-        await editor.new("/", mcpServers=[SERVER, {**SERVER, "name": "other"}])
+        await editor.new("/", mcpServers=[mcp_server(), mcp_server(name="other")])
     assert names == [["notes_notes", "notes_where", "other_notes", "other_where"]]
 
 

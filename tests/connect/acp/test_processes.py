@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import signal
-import sys
 import textwrap
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.clients.editors.editor import AnsweredError, TestEditor
+from tests.support.servers.processes.forks import forked
 from tests.support.servers.processes.server_process import python_path
 
-COMMAND = [sys.executable, "-m", "langgraph_agui.connect.cli", "acp"]
 TOOLS = '''
     import os, subprocess, sys, threading
     from langchain.agents import create_agent
@@ -66,7 +65,8 @@ async def process_of(folder: Path, *arguments: str) -> AsyncIterator[tuple[TestE
     """The command with these arguments, started in a folder; its editor leaves at the end."""
     with (folder / "log").open("wb") as log:
         process = await asyncio.create_subprocess_exec(
-            *COMMAND,
+            *forked("langgraph_agui.connect.cli", "tests"),
+            "acp",
             *arguments,
             cwd=folder,
             env={**os.environ, "PYTHONPATH": python_path()},

@@ -16,7 +16,7 @@ from langgraph_agui.connect.acp.middleware import SessionTools
 from langgraph_agui.connect.testing import Pause, ScriptedChatModel, tool_call
 
 from tests.connect import acp
-from tests.support.clients.editors.agents import ASKS, CALL, SERVER, add, agent
+from tests.support.clients.editors.agents import ASKS, CALL, add, agent, mcp_server
 from tests.support.clients.editors.editor import AnsweredError, chosen, editor_of
 
 
@@ -141,7 +141,7 @@ async def test_what_is_approved_in_one_session_is_asked_in_another() -> None:
 async def test_tools_of_a_server_are_those_of_its_session() -> None:
     graph = create_agent(ScriptedChatModel(turns=[ASKS[:1], "Noted."]), [], middleware=[SessionTools()])
     async with editor_of(AcpAgent(graph, name="agent")) as editor:
-        having, other = await editor.new("/", mcpServers=[SERVER]), await editor.new("/")
+        having, other = await editor.new("/", mcpServers=[mcp_server()]), await editor.new("/")
         found = []
         for session in (having, other):
             await editor.prompt(session, "go")

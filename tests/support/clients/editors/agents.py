@@ -1,6 +1,5 @@
 """Agents that tests give to an editor: what their models answer, and the tool that they call."""
 
-import sys
 from typing import Any
 
 from langchain.agents import create_agent
@@ -9,7 +8,7 @@ from langchain_core.tools import tool
 from langgraph_agui.connect.acp import AcpAgent
 from langgraph_agui.connect.testing import ScriptedChatModel, tool_call
 
-from tests.support.servers.processes.server_process import python_path
+from tests.support.servers.processes.forks import forked
 
 
 @tool
@@ -31,12 +30,15 @@ def reviewed(*turns: Any) -> AcpAgent:
     return agent(*(turns or (CALL, "It is 3.")), middleware=[HumanInTheLoopMiddleware({"add": True})])
 
 
-ENVIRONMENT = [{"name": "NOTES", "value": "none"}, {"name": "PYTHONPATH", "value": python_path()}]
-MODULE = [sys.executable, "-m", "tests.support.servers.mcp_server"]
-SERVER = {
-    "name": "notes",
-    "command": sys.executable,
-    "args": MODULE[1:],
-    "env": ENVIRONMENT,
-}
+def mcp_command() -> list[str]:
+    """What starts an MCP server with two tools: see `mcp_server.py`."""
+    return forked("tests.support.servers.mcp_server", "tests")
+
+
+def mcp_server(**more: Any) -> dict[str, Any]:
+    """The same server as an editor names it. `more` replaces fields."""
+    command, *arguments = mcp_command()
+    return {"name": "notes", "command": command, "args": arguments, "env": [{"name": "NOTES", "value": "none"}], **more}
+
+
 ASKS = [tool_call("notes", {"topic": "birds"}, "call_1"), tool_call("where", {}, "call_2", index=1)]
