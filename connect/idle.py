@@ -159,7 +159,7 @@ def _past_run(
     not known. A thread without messages does not contain the conversation. In that case, a client keeps the messages of
     its users, and loses those of models, which nobody saved (`Options.unsaved`)."""
     view = ClientView(version=options.protocol_version)
-    is_over = bool(outcome.values) and outcome.status != "waiting"
+    is_over = bool(outcome.values) and not outcome.stopped and not outcome.interrupts
     if is_over and held is not None and held.knows_messages and not _has_messages(outcome.values, options):
         view = ClientView(held.messages, version=options.protocol_version)
     run = Translator(thread_id, outcome.run_id, options, view, source="local")
@@ -202,7 +202,7 @@ def waiting_events(request: RunRequest, wait: Wait, state: ThreadState, outcome:
     if request.follows:
         events += _at_the_end(messages, wait.message_ids)
     events += run.feed(("custom", {"name": INTERRUPT_PENDING, "value": value}))
-    interrupts = outcome.ending.interrupts if outcome is not None and isinstance(outcome.ending, Finished) else ()
+    interrupts = outcome.interrupts if outcome is not None else ()
     return events + run.finish(Finished(tuple(interrupts or state.interrupts), at_breakpoint=state.is_stopped))
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from ..translator import Ending, Failed, Finished, Lost
+from .page_calls import questions
 from .thread_info import ThreadStatus
 
 _EXCEPTION = re.compile(r"(\w+)\((.*)\)", re.DOTALL)
@@ -71,7 +72,12 @@ class RunOutcome:
         """The status of the thread whose last run this is."""
         if isinstance(self.ending, Failed | Lost):
             return "failed"
-        return "waiting" if self.stopped or (isinstance(self.ending, Finished) and self.ending.interrupts) else "idle"
+        return "waiting" if self.stopped or questions(self.interrupts) else "idle"
+
+    @property
+    def interrupts(self) -> Sequence[Any]:
+        """The interrupts at which it waits, for a person or for the page."""
+        return self.ending.interrupts if isinstance(self.ending, Finished) else ()
 
 
 def written_as(checkpoint_id: str) -> str:

@@ -8,13 +8,11 @@
 | progress of a slow tool | `compare_tickets` writes to LangGraph's stream writer |
 | the plan beside the conversation | the channels `stops` and `budget`; the page changes them too |
 | a card that approves, changes or rejects a booking | LangChain's `HumanInTheLoopMiddleware` |
-| a map | `show_on_map`, a tool of the page: `PageTools` gives it to the model, and ends the run at its call |
+| a map | `show_on_map`, a tool of the page: `PageTools` gives it to the model, and waits for its result |
 
 The model is scripted (`examples/guide_script.py`); put another in its place and nothing else changes.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Annotated, Any, NotRequired
 
 from langchain.agents import AgentState, create_agent
@@ -22,17 +20,15 @@ from langchain.agents.middleware import (
     AgentMiddleware,
     HumanInTheLoopMiddleware,
     ModelRequest,
-    ModelResponse,
     TodoListMiddleware,
     dynamic_prompt,
-    hook_config,
 )
-from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool, InjectedToolCallId, tool
 from langgraph.config import get_stream_writer
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.runtime import Runtime
 from langgraph.types import Command
+from langgraph_agui.connect.page_tools import PageTools
 
 from .guide_script import PACE, PRICES, Rest, ScriptedGuide
 
@@ -46,34 +42,8 @@ class Visit(AgentState[Any]):
     budget: NotRequired[int]
 
 
-@dataclass
-class Page:
-    """What the page brings to a run."""
-
-    tools: Sequence[dict[str, Any]] = field(default_factory=list)
-
-
-class PageTools(AgentMiddleware[Any, Page, Any]):
-    """Gives the page's tools to the model. A call of one ends the run: the page sends the result in its next run."""
-
-    async def awrap_model_call(
-        self, request: ModelRequest[Page], handler: Callable[[ModelRequest[Page]], Awaitable[ModelResponse[Any]]]
-    ) -> ModelResponse[Any]:
-        """Adds the tools to those of the agent."""
-        context = request.runtime.context
-        return await handler(request.override(tools=[*request.tools, *(context.tools if context else [])]))
-
-    @hook_config(can_jump_to=["end"])
-    async def aafter_model(self, state: AgentState[Any], runtime: Runtime[Page]) -> dict[str, Any] | None:
-        """Ends the run when the page's turn has come."""
-        of_page = {tool["name"] for tool in (runtime.context.tools if runtime.context else [])}
-        last = state["messages"][-1]
-        is_called = isinstance(last, AIMessage) and any(call["name"] in of_page for call in last.tool_calls)
-        return {"jump_to": "end"} if is_called else None
-
-
 @dynamic_prompt
-def _with_plan(request: ModelRequest[Page]) -> str:
+def _with_plan(request: ModelRequest[Any]) -> str:
     """What the model is told of the state, which the page may have changed since the last run."""
     state: Any = request.state
     budget, stops = state.get("budget", 40), ", ".join(state.get("stops", {})) or "nothing"
@@ -110,12 +80,11 @@ def city_guide(rest: Rest = PACE) -> CompiledStateGraph[Any, Any, Any, Any]:
 
     tools: list[BaseTool] = [compare_tickets, add_stop, book]
     approval = HumanInTheLoopMiddleware(interrupt_on={"book": {"allowed_decisions": ["approve", "edit", "reject"]}})
-    middleware: list[AgentMiddleware[Any, Any, Any]] = [_with_plan, TodoListMiddleware(), PageTools(), approval]
+    middleware: list[AgentMiddleware[Any, Any, Any]] = [PageTools(), _with_plan, TodoListMiddleware(), approval]
     return create_agent(
         ScriptedGuide(rest=rest),
         tools,
         state_schema=Visit,
-        context_schema=Page,
         middleware=middleware,
         name="guide",
     )

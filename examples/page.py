@@ -35,7 +35,7 @@ from starlette.responses import FileResponse, JSONResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from .guide import Page, city_guide
+from .guide import city_guide
 from .guide_script import PACE, Rest
 
 BUILT = Path(__file__).parent / "copilotkit" / "dist-guide"
@@ -83,7 +83,7 @@ async def _brief(graph: CompiledStateGraph[Any, Any, Any, Any], options: Options
         return JSONResponse({"error": "waiting"}, status_code=409)
     question = HumanMessage(BRIEFING, name="schedule")
     try:
-        run = await start(graph, {"messages": [question]}, config, agent=NAME, options=options, context=Page())
+        run = await start(graph, {"messages": [question]}, config, agent=NAME, options=options)
     except RunConflictError:
         return JSONResponse({"error": "busy"}, status_code=409)
     return JSONResponse({"runId": run.run_id}, status_code=202)

@@ -36,7 +36,7 @@ RUNTIME = {
 PROVIDED = {name.replace("-", "_") for name in RUNTIME} - {"ag_ui_protocol"} | {"ag_ui"}
 """What may be imported for it."""
 EXTRA = {
-    "connect": {"opentelemetry"},
+    "connect": {"opentelemetry", "langchain", "typing_extensions"},  # LangChain makes its states with the latter
     "connect/_package": {"fastapi"},
     "connect/inputs": {"pydantic_core"},  # pydantic's own half, which it brings
     "connect/local": {"psycopg", "psycopg_pool"},

@@ -10,7 +10,7 @@
 - `client_contents`: the messages and the state of a thread, as a client has them.
 - `events`: functions that make AG-UI events as wire dicts. `encode`, `to_model` and `for_client_version` convert these
   dicts.
-- `answer_schema`, `decision_schemas`, `is_breakpoint`: interrupts.
+- `answer_schema`, `decision_schemas`, `is_breakpoint`: interrupts. `PageCall`: a tool call that waits for the page.
 - `PartReader`, `Part`: the parts of a LangGraph stream, in any shape. `to_json` converts any value to JSON, and
   `same_json` compares two values as JSON.
 
@@ -33,6 +33,8 @@ from .parts.reader import PartReader
 from .run.approvals import decision_schemas
 from .run.error_detail import error_event
 from .run.interrupts import answer_schema, is_breakpoint
+from .run.page_calls import CALLS as PAGE_CALLS
+from .run.page_calls import PageCall
 from .translate import translate, translate_sse
 from .translator import Translator
 from .wire import events
@@ -41,6 +43,7 @@ from .wire.sse import encode, to_model
 
 __all__ = [
     "CLIENT_CHANNELS",
+    "PAGE_CALLS",
     "PLATFORM_STREAM_MODES",
     "PROTOCOL_VERSION",
     "STREAM_MODES",
@@ -52,6 +55,7 @@ __all__ = [
     "Lost",
     "OpenItems",
     "Options",
+    "PageCall",
     "Part",
     "PartReader",
     "Prediction",

@@ -46,6 +46,7 @@ from .parts.part import NOTE, UNREAD, Namespace, Part
 from .run.custom import custom_event, written_state
 from .run.error_detail import NEUTRAL, Failure, failure_of_result
 from .run.interrupts import Interrupts
+from .run.page_calls import awaited_calls
 from .run.progress import Progress, Status, ToolProgress, emitted_progress, written_progress
 from .run.steps import Steps
 from .run.subagents import Subagent, Subagents
@@ -162,8 +163,8 @@ class Procedures:
     @property
     def interrupted(self) -> Literal["interrupt", "breakpoint"] | None:
         """The reason why the run has stopped: interrupts that have not been answered, or a static breakpoint. None if
-        neither is the case."""
-        if not self._interrupts:
+        neither is the case, or if the run only waits for the page."""
+        if not self._interrupts.asks:
             return None
         return "interrupt" if self._interrupts.places else "breakpoint"
 
@@ -401,6 +402,9 @@ class Procedures:
             yield from self._subagents.on_values((), named)
         except Exception as error:
             self._losses.fault("The subagents", error)
+        if not self._root.has_compared:
+            with self._losses.guard("The results of the page"):
+                self._keep_page_results(named.get(self._options.messages_key))
         in_subgraphs = self._stored_in_subgraphs()
         is_deferred = False
         try:
@@ -570,7 +574,8 @@ class Procedures:
             yield from self._steps.end_superstep(subagent.ns)
         depth = len(subagent.ns)
         inside = [interrupt_id for ns, interrupt_id in self._interrupts.places if ns[:depth] == subagent.ns]
-        yield from self._subagents.end(subagent, inside, failure)
+        is_suspended = any(ns[:depth] == subagent.ns for ns in self._interrupts.namespaces)
+        yield from self._subagents.end(subagent, inside, failure, is_suspended=is_suspended)
 
     # --- the end of a run -----------------------------------------------------------------------------------------
 
@@ -594,6 +599,8 @@ class Procedures:
                 yield from self._reconciled(self._root.at_end(self._stored_in_subgraphs(), ending.state))
             with guard("The messages of a run that waits"):
                 yield from self._snapshots.with_waiting(ending.waiting_messages)
+            with guard("The tool calls of the page"):
+                yield from self._hidden_page_calls()
             with guard("The last state"):
                 if (event := self._state.finish()) is not None:
                     yield event
@@ -611,7 +618,7 @@ class Procedures:
         with guard("The older forms of the ending"):
             if not isinstance(ending, Finished):
                 yield from error_activity(ending, failure, self._run_id, self._options)
-            elif self._interrupts and self._options.interrupts != "outcome":
+            elif self._interrupts.asks and self._options.interrupts != "outcome":
                 yield from self._interrupts.legacy(self._view.messages, self._owner)
 
     def terminal(self, ending: Ending, failure: Failure | None) -> Event:
@@ -626,17 +633,37 @@ class Procedures:
 
     def _outcome(self, ending: Finished) -> tuple[Event | None, Any]:
         """Returns the outcome and the result of a finished run."""
-        if not self._interrupts:
-            result = None
+        if not self._interrupts.asks:
+            result, pending = None, []
             with self._losses.guard("The result"):
                 result = result_of(ending, self._root.last)
-            return {"type": "success"}, result
+            with self._losses.guard("The tool calls of the page"):
+                pending = self._interrupts.pending_page_calls(self._view.messages)
+            return {"type": "success", **({"pendingToolCallIds": pending} if pending else {})}, result
         if self._options.interrupts == "legacy":
             return None, None
         items = self._interrupts.bare(self._run_id)
         with self._losses.guard("The details of the interrupts"):
             items = self._interrupt_items()
         return {"type": "interrupt", "interrupts": items}, None
+
+    def _keep_page_results(self, messages: Any) -> None:
+        """Keeps the results that the client has sent for tool calls which wait for the page (`run/page_calls.py`,
+        rule 4). `messages`: those of the first values. Of several results for a call, the last one counts."""
+        lists = [messages if isinstance(messages, (list, tuple)) else (), *self._subgraphs.messages]
+        awaited = set[str]().union(*map(awaited_calls, lists))
+        if awaited:
+            tools = (message for message in self._view.messages if message["role"] == "tool")
+            results = {message["toolCallId"]: message["id"] for message in tools if message["toolCallId"] in awaited}
+            self._ledger.keep(results.values())
+
+    def _hidden_page_calls(self) -> Iterator[Event]:
+        """Yields the tool calls that wait for the page and that the client does not have, because it does not receive
+        what the model that made them says (`run/page_calls.py`, rule 3)."""
+        for call in self._interrupts.hidden_page_calls(self._view.messages):
+            yield events.tool_start(call.id, call.name, None)
+            yield events.tool_args(call.id, call.arguments)
+            yield events.tool_end(call.id)
 
     def _close(self, failure: Failure | None) -> Iterator[Event]:
         """Yields the events that close the open items, from the innermost to the outermost: messages, subagents,

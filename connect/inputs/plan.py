@@ -1,11 +1,13 @@
 """Decides what kind of run an input asks for, given the state of its thread: `plan`. Pure; how a run is started is
 decided elsewhere.
 
-    waits for an answer --some answered--> Resume     (`more`: new messages are run after it)
+    waits for an answer --some answered--> Resume     (`more`: new messages are run after it), also with the results of
+                                                      page's calls alone, which wait next to the questions
                         --breakpoint-----> GoOn, or Drop if the client cancelled it
                         --page's results-> GoOn   at a breakpoint, with the results
                         --no answer------> Wait       nothing runs; the client receives the interrupts
-    else                --an edit--------> Fork       from the checkpoint before it; `forking` checks that it is an edit
+    else                --page's results-> Resume     if page's calls wait (`PageTools`)
+                        --an edit--------> Fork       from the checkpoint before it; `forking` checks that it is an edit
                         --something new--> Begin      or Fork, if messages that are left out count as taken back
                         --nothing new----> Again      the list ends in a question, and the thread continues after it:
                                                       the question is answered again
@@ -40,7 +42,12 @@ thread has removed.
    other tool may come from a run that emitted it without saving it, or may be made up.)
 5. A message with a known id and other content is an edit, unless the thread once had that content. Only messages of
    users can be edited. While an interrupt is pending, edits wait, as new messages do.
-6. If the graph's input takes no messages, it is not known which messages the thread has received, and another run would
+6. A call that waits for the page (`ThreadState.page_calls`) takes a result that names it, whoever sends it, and
+   whichever tools that client declares. It blocks nothing: a new message of a user answers it as not run. If the
+   thread's own messages have the call, that is a turn with the results and the message, for which the model is called
+   once. If a graph inside the thread has made the call, that graph continues with the results first, and the message is
+   run after it (`more`). If the graph then waits for the page again, the message begins a turn all the same.
+7. If the graph's input takes no messages, it is not known which messages the thread has received, and another run would
    not receive them either. So no message is new while the thread waits, or in an input with an answer. In any other
    input, a message runs the graph, but only once for the same run id.
 """
@@ -48,7 +55,7 @@ thread has removed.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Any
 
@@ -57,7 +64,7 @@ from ag_ui.core import AssistantMessage, Message, RunAgentInput, ToolMessage
 from ...translator import message_ids, unanswered_calls
 from .answers.resume import Answers, answers, is_answering, log_ignored
 from .intake import Intake
-from .messages import is_from_user, same_content
+from .messages import as_json, is_from_user, left_unanswered, same_content, to_graph_messages
 from .thread_state import ThreadState
 
 _SPEAKERS = ("user", "system", "developer")
@@ -166,13 +173,17 @@ def plan(
     messages = run_input.messages if takes_messages or not is_asked else ()
     client = _Messages(messages, state, intake.roles, page_calls, declared)
     edit = client.find_edit(unedited)
+    of_page = _results_of_page(run_input, state, intake.roles)
     if state.waits:
+        answer = answers(run_input, state, intake.answer_cancelled)
         results = client.results_of(declared, state, intake.page_tools)
-        return _plan_answer(answers(run_input, state, intake.answer_cancelled), client, edit, results)
+        return _plan_answer(replace(answer, values={**of_page, **answer.values}), client, edit, results, state)
     if is_answering(run_input) and run_input.run_id != state.run_id:
         log_ignored(run_input)
     if edit is not None:
         return Fork(edit.id, [edit, *client.new_after(edit)], edit)
+    if state.page_calls and (resume := _plan_page_calls(of_page, client, state, follows=follows)) is not None:
+        return resume
     if client.new and run_input.run_id == state.run_id and not state.messages and not state.is_new:
         return GoOn() if state.is_unfinished else Nothing()
     if client.new:
@@ -195,17 +206,19 @@ def _plan_without_news(
     if again is not None:
         is_done = run_input.run_id == state.run_id or (before is not None and client.is_answered_since(before))
         return Nothing() if is_done else Again(again)
-    if state.is_unfinished and (state.has_failed or not answering):
+    if state.is_unfinished and (state.has_failed or not (answering or state.page_calls)):
         return GoOn()
-    if answering or client.is_behind() or (client.waits_for_results and takes_messages):
+    if answering or client.is_behind() or state.page_calls or (client.waits_for_results and takes_messages):
         return Nothing()
     late = client.late_results()
     return Nothing(late) if late or run_input.run_id == state.run_id else Begin()
 
 
-def _plan_answer(answer: Answers, client: _Messages, edit: Message | None, results: Sequence[Message]) -> Plan:
+def _plan_answer(
+    answer: Answers, client: _Messages, edit: Message | None, results: Sequence[Message], state: ThreadState
+) -> Plan:
     waiting = client.new if edit is None else [edit, *client.new]
-    more = bool(waiting)
+    more = any(not _is_result_for(state.page_calls, message) for message in waiting)
     if answer.values:
         return Resume(dict(answer.values), more)
     if answer.continues is False:
@@ -213,6 +226,35 @@ def _plan_answer(answer: Answers, client: _Messages, edit: Message | None, resul
     if answer.continues or results:
         return GoOn(len(waiting) > len(results), results)
     return Wait(tuple(message.id for message in waiting))
+
+
+def _plan_page_calls(results: dict[str, Any], client: _Messages, state: ThreadState, *, follows: bool) -> Resume | None:
+    """Returns how a thread continues that waits for nothing but the page (rule 6); None if it is planned as if it did
+    not wait. `results`: those of the page, by interrupt id."""
+    calls = state.page_calls
+    if all(_is_result_for(calls, message) for message in client.new):
+        return Resume(results) if results else None
+    if follows or client.has_calls(calls):
+        return None
+    not_run = {interrupt_id: as_json(left_unanswered(call_id, "")) for call_id, interrupt_id in calls.items()}
+    return Resume({**not_run, **results}, more=True)
+
+
+def _results_of_page(run_input: RunAgentInput, state: ThreadState, roles: Collection[str]) -> dict[str, Any]:
+    """Returns the answers to the interrupts at which calls wait for the page, by interrupt id: the results in an input,
+    as JSON. Of several results for a call, the last one counts."""
+    stored = set(message_ids(state.messages)) if state.page_calls else ()
+    results = {
+        state.page_calls[message.tool_call_id]: message
+        for message in run_input.messages
+        if isinstance(message, ToolMessage) and message.tool_call_id in state.page_calls
+        if message.role in roles and message.id not in stored
+    }
+    return {interrupt_id: as_json(to_graph_messages([message])[0]) for interrupt_id, message in results.items()}
+
+
+def _is_result_for(calls: Collection[str], message: Message) -> bool:
+    return isinstance(message, ToolMessage) and message.tool_call_id in calls
 
 
 class _Messages:
@@ -255,6 +297,10 @@ class _Messages:
         is_whole = all(name in allowed and call_id in answered for call_id, name in self._waiting)
         is_answer = is_whole and self._waiting and state.is_stopped and not state.interrupts
         return [message for message in self.new if message.role == "tool"] if is_answer else []
+
+    def has_calls(self, call_ids: Collection[str]) -> bool:
+        """Whether these calls are among the unanswered ones of the thread's own messages."""
+        return set(call_ids) <= {call_id for call_id, _ in self._waiting}
 
     def new_after(self, edit: Message) -> list[Message]:
         """Returns the new messages of users, systems and developers that follow an edited message."""

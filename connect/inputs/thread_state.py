@@ -18,6 +18,8 @@ class ThreadState:
     - `status`: `running`, `waiting`, `failed` or `idle`; see `ThreadInfo`.
     - `view`: what a client that connects now receives, as `view.messages` and `view.state`. Only `thread` sets it.
     - `interrupts`: the interrupts that wait for an answer: LangGraph's objects, or their JSON from a platform.
+    - `page_calls`: the ids of the tool calls that wait for a result of the page (`PageTools`), with those of their
+      interrupts, which are not in `interrupts`.
     - `is_stopped`: whether the thread waits at a static breakpoint.
     - `run_id`: the id of its last or active run, as clients know it.
     - `checkpoint_id`: the id of its newest checkpoint; None while it is running.
@@ -32,6 +34,8 @@ class ThreadState:
     """The channels."""
     interrupts: Sequence[Any] = ()
     """The interrupts that wait for an answer: LangGraph's objects, or their JSON."""
+    page_calls: Mapping[str, str] = field(default_factory=dict)
+    """The ids of the tool calls that wait for a result of the page, with those of their interrupts."""
     is_stopped: bool = False
     """Whether the thread waits at a static breakpoint."""
     is_unfinished: bool = False
@@ -72,5 +76,6 @@ class ThreadState:
 
     @property
     def waits(self) -> bool:
-        """Whether the thread waits for an answer."""
+        """Whether the thread waits for a person's answer. A tool call that waits for the page does not count, because
+        the thread continues without its result if the user writes something else."""
         return bool(self.interrupts) or self.is_stopped

@@ -26,7 +26,7 @@ from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from ...translator import Failed, Finished, Options, Translator
+from ...translator import Failed, Options, Translator
 from ..errors import GraphNotMadeError, StoreUnavailableError, UnreadableError
 from ..events.encoded import Event, to_batch
 from ..events.readers import Reader, direct_options
@@ -273,5 +273,5 @@ def _brief(outcome: RunOutcome) -> Any:
     """Returns an end without its values, which tells whether the same end was emitted before."""
     if outcome.ending is UNFINISHED:
         return None
-    interrupts = outcome.ending.interrupts if isinstance(outcome.ending, Finished) else ()
-    return outcome.checkpoint_id, type(outcome.ending), outcome.stopped, [id_of(interrupt) for interrupt in interrupts]
+    interrupts = [id_of(interrupt) for interrupt in outcome.interrupts]
+    return outcome.checkpoint_id, type(outcome.ending), outcome.stopped, interrupts

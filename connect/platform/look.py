@@ -12,6 +12,7 @@ import orjson
 
 from ..access import Metadata
 from ..inputs.thread_state import ThreadState
+from ..page_calls import page_calls, questions
 from ..run_outcome import RunOutcome
 from ..thread_info import Checkpoint
 from .outcome import interrupts_of, run_outcome
@@ -131,7 +132,8 @@ class Look(NamedTuple):
         return ThreadState(
             messages=messages,
             values=values,
-            interrupts=interrupts,
+            interrupts=questions(interrupts),
+            page_calls=page_calls(interrupts),
             is_stopped=outcome.stopped and not interrupts,
             is_unfinished=bool(self.state.get("next")),
             status=outcome.status,

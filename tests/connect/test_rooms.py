@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent.parent / "connect"
 LAYERS = (
     ("recent", "errors"),
-    ("thread_info",),
+    ("thread_info", "page_calls"),
     ("access", "asking_tools", "events", "run_outcome", "default_options"),
     ("inputs", "tracing"),
     ("idle", "replaced_messages"),
@@ -21,7 +21,7 @@ LAYERS = (
     ("open_thread",),
     ("api",),
     ("__init__",),
-    ("serve", "acp"),
+    ("serve", "acp", "page_tools"),
     ("testing",),
     ("cli",),
 )

@@ -2,9 +2,11 @@
 
 import asyncio
 import json
+import runpy
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, closing
+from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
 import httpx
@@ -17,6 +19,10 @@ from langgraph_agui.connect import Intake, start, watch
 from langgraph_agui.connect.serve import Agent, agui_app
 from langgraph_agui.connect.testing import Pause, ScriptedChatModel, tool_call
 from langgraph_agui.translator import ClientView
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import StreamingResponse
+from starlette.routing import Route
 
 from fixtures import FIXTURES
 from fixtures.graphs.history import summarising
@@ -268,3 +274,54 @@ async def test_the_events_of_a_thread_are_copied_each_once(has_another_reader: b
         assert view.messages == run.view.messages
         if has_another_reader:
             assert [event["type"] for _, event in rows()].count("RUN_STARTED") == 1
+
+
+def provider(asked: list[dict[str, Any]]) -> Starlette:
+    """The API of OpenAI, with a model that calls `weather` and `show_on_map`, and then repeats their results. `asked`
+    gets the requests."""
+
+    async def complete(request: Request) -> StreamingResponse:
+        asked.append(await request.json())
+        results = [message["content"] for message in asked[-1]["messages"] if message["role"] == "tool"]
+        calls = [
+            {"index": index, "id": f"call_{name}", "type": "function", "function": {"name": name, "arguments": given}}
+            for index, (name, given) in enumerate([("weather", '{"city": "Lisbon"}'), ("show_on_map", "{}")])
+        ]
+        deltas: list[dict[str, Any]] = [{"content": " ".join(results)} if results else {"tool_calls": calls}, {}]
+        lines = [
+            {
+                "id": f"completion-{len(asked)}",
+                "object": "chat.completion.chunk",
+                "created": 0,
+                "model": "gpt-5",
+                "choices": [{"index": 0, "delta": delta, "finish_reason": None if delta else "stop"}],
+            }
+            for delta in deltas
+        ]
+        sse = "".join(f"data: {json.dumps(line)}\n\n" for line in lines)
+        return StreamingResponse(iter([sse, "data: [DONE]\n\n"]), media_type="text/event-stream")
+
+    return Starlette(routes=[Route("/v1/chat/completions", complete, methods=["POST"])])
+
+
+async def test_a_pages_tool_beside_the_servers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The first code of the recipe, as it is typed, with a server of the model's provider."""
+    (code,) = (one.code for one in blocks("python") if "PageTools()" in one.code)
+    (sent,) = (json.loads(one.code) for one in blocks("json") if '"call_map"' in one.code)
+    asked: list[dict[str, Any]] = []
+    async with served(provider(asked)) as openai:
+        monkeypatch.setenv("OPENAI_API_KEY", "none")
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{openai.url}/v1")
+        (tmp_path / "agent.py").write_text(code)
+        graph = runpy.run_path(str(tmp_path / "agent.py"))["graph"]
+        graph.checkpointer = InMemorySaver()  # as `serve` does
+        async with asked_of({"a": graph}) as ask:
+            first = await ask("a", "run-1", messages=sent["messages"][:1], tools=sent["tools"])
+            assert first[-1]["outcome"] == {"type": "success", "pendingToolCallIds": ["call_show_on_map"]}
+            done = {"id": "3", "role": "tool", "toolCallId": "call_show_on_map", "content": "It is shown."}
+            last = await ask("a", "run-2", messages=[*sent["messages"][:1], done])
+    assert answer_of(last) == "It is sunny in Lisbon. It is shown."
+    assert [[one["function"]["name"] for one in each["tools"]] for each in asked] == [
+        ["weather", "show_on_map"],
+        ["weather"],
+    ]

@@ -88,6 +88,11 @@ class WaitingSubgraphs:
         """The subgraphs that have run in the current superstep of the root graph."""
         return self._messages.keys()
 
+    @property
+    def messages(self) -> list[Sequence[Any]]:
+        """For each of these subgraphs, the messages in its last values."""
+        return [messages for messages in self._messages.values() if messages is not None]
+
     def read_values(self, ns: Namespace, values: Any) -> None:
         """Reads the messages in `values` of a subgraph."""
         messages = (channels(values) or {}).get(self._options.messages_key)

@@ -35,6 +35,9 @@ Rules:
    raised an interrupt does not count, because only the `tasks` mode shows it. The tool calls in a subagent's messages
    do not count, because a checkpoint may not contain these messages. If messages are not attributed to subagents, tool
    calls named in a subagent's interrupts do not count either.
+7. An interrupt at which a tool call waits for the page is not a question (`page_calls.py`). It gives no item, and alone
+   it does not make the outcome an interrupt. Everything else that holds for a run that waits holds for it too: the
+   messages that are displayed stay, and a subagent that contains it is suspended.
 """
 
 from __future__ import annotations
@@ -53,6 +56,7 @@ from ..owner import Owner
 from ..parts.part import Namespace
 from ..wire.events import Event, custom
 from .approvals import Schema, approval_schema
+from .page_calls import PageCall
 
 BREAKPOINT = "-breakpoint"
 """The suffix that follows the run's id in the id of a static breakpoint."""
@@ -108,6 +112,8 @@ class _Interrupt(NamedTuple):
     calls: Mapping[Namespace, str] = {}
     """The ids of the tool calls during which the interrupt was raised. The keys are the namespaces of the graphs that
     made the tool calls."""
+    page_call: PageCall | None = None
+    """The tool call that waits for the page at this interrupt (rule 7); None if the interrupt is a question."""
 
 
 _BREAKPOINT: Final = _Interrupt((), None, None, has_own_id=False)
@@ -133,14 +139,28 @@ class Interrupts:
         return bool(self._found) or self.is_at_breakpoint
 
     @property
+    def asks(self) -> bool:
+        """Whether the run waits for a person: for an answer, or at a breakpoint."""
+        return bool(self._questions) or self.is_at_breakpoint
+
+    @property
     def places(self) -> list[tuple[Namespace, str]]:
-        """The namespace in which each interrupt was raised, and its id."""
-        return [(interrupt.ns, interrupt_id) for interrupt_id, interrupt in self._found.items()]
+        """The namespace in which each question was raised, and the id of its interrupt."""
+        return [(interrupt.ns, interrupt_id) for interrupt_id, interrupt in self._questions.items()]
 
     @property
     def namespaces(self) -> set[Namespace]:
         """The deepest namespace of each pending interrupt."""
         return {interrupt.ns for interrupt in self._found.values()}
+
+    @property
+    def _page_calls(self) -> Mapping[str, PageCall]:
+        waiting = (interrupt.page_call for interrupt in self._found.values())
+        return {call.id: call for call in waiting if call is not None}
+
+    @property
+    def _questions(self) -> Mapping[str, _Interrupt]:
+        return {key: interrupt for key, interrupt in self._found.items() if interrupt.page_call is None}
 
     def add(self, ns: Namespace, interrupts: Any, call_id: str | None = None) -> None:
         """Adds the interrupts of a part of the stream, as objects or as JSON. In a stream, an empty sequence means a
@@ -186,7 +206,8 @@ class Interrupts:
                 known = known._replace(ns=ns, value=value, schema=schema, has_own_id=has_own_id)
             called = call_id or _field(interrupt, "tool_call_id")
             calls = {**known.calls, ns: to_text(called)} if _is_name(called) else known.calls
-            self._found[key] = known._replace(is_of_run=known.is_of_run or is_of_run, calls=calls)
+            page_call = PageCall.of(known.value)
+            self._found[key] = known._replace(is_of_run=known.is_of_run or is_of_run, calls=calls, page_call=page_call)
 
     def forget_caught(self) -> None:
         """Removes the interrupts that were caught inside the graph, because the run has ended without waiting for them
@@ -201,13 +222,23 @@ class Interrupts:
 
     def items(self, run_id: str, messages: Iterable[Event], owner_at: OwnerAt, owns_calls: OwnsCalls) -> list[Event]:
         """Returns the interrupts as AG-UI `Interrupt` items. `messages`: the client's messages."""
-        if not self._found:
+        if not self._questions:
             return [{"id": f"{run_id}{BREAKPOINT}", "reason": "langgraph:breakpoint"}]
         return [item for _, item in self._ordered(messages, owner_at, owns_calls)]
 
+    def hidden_page_calls(self, messages: Iterable[Event]) -> list[PageCall]:
+        """Returns the tool calls that wait for the page and are in none of the client's messages."""
+        known = {call["id"] for message in messages for call in message.get("toolCalls") or ()}
+        return [call for call in self._page_calls.values() if call.id not in known]
+
+    def pending_page_calls(self, messages: Iterable[Event]) -> list[str]:
+        """Returns the ids of the tool calls that wait for the page and have no result in the client's messages, in the
+        order of the messages. A client may have sent a result that the thread has not taken yet."""
+        return [call_id for call_id in open_calls(messages) if call_id in self._page_calls]
+
     def bare(self, run_id: str) -> list[Event]:
         """Returns the `Interrupt` items with only their required fields."""
-        return [{"id": key, "reason": "input_required"} for key in self._found or [f"{run_id}{BREAKPOINT}"]]
+        return [{"id": key, "reason": "input_required"} for key in self._questions or [f"{run_id}{BREAKPOINT}"]]
 
     def _ordered(
         self, messages: Iterable[Event], owner_at: OwnerAt, owns_calls: OwnsCalls
@@ -224,7 +255,7 @@ class Interrupts:
             return main.index(call_id) if counts else len(main), orjson.dumps(interrupt.value), item["id"]
 
         items: list[tuple[_Interrupt, Event]] = []
-        for key, interrupt in self._found.items():
+        for key, interrupt in self._questions.items():
             called = _raised_in(interrupt, main, owns_calls)
             items.append((interrupt, self._item(key, interrupt, calls, called, owner_at(interrupt.ns).tag)))
         return sorted(items, key=order)

@@ -165,16 +165,19 @@ class Subagents:
         below = [item for item in running if item.ns != ns and is_within(item.ns, ns)]
         return sorted(below, key=lambda item: -len(item.ns))
 
-    def end(self, subagent: Subagent, interrupt_ids: list[str], failure: Failure | None) -> Iterator[Event]:
-        """Marks a subagent as ended, and yields the event for its end. The subagent has failed, is suspended by
-        interrupts, or has finished."""
+    def end(
+        self, subagent: Subagent, interrupt_ids: list[str], failure: Failure | None, *, is_suspended: bool
+    ) -> Iterator[Event]:
+        """Marks a subagent as ended, and yields the event for its end. The subagent has failed, is suspended, or has
+        finished. `interrupt_ids`: the questions that suspend it. It may also wait for the page alone."""
         has_ended, subagent.has_ended = subagent.has_ended, True
         if has_ended or not self._is_attributed:
             return
         if failure is not None:
             yield events.subagent_error(subagent.id, failure.message, failure.code)
         else:
-            outcome = {"type": "suspended", "interruptIds": interrupt_ids} if interrupt_ids else {"type": "success"}
+            questions = {"interruptIds": interrupt_ids} if interrupt_ids else {}
+            outcome = {"type": "suspended", **questions} if is_suspended else {"type": "success"}
             yield events.subagent_finished(subagent.id, outcome)
 
     @property

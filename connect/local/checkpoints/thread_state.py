@@ -14,6 +14,7 @@ from langgraph.pregel import Pregel
 from langgraph.types import PregelTask, StateSnapshot
 
 from ...inputs.thread_state import ThreadState
+from ...page_calls import page_calls, questions
 from ...run_outcome import RunOutcome
 from ...submission import ThreadRead
 from ..checkpointers import Graph, has_checkpointer
@@ -48,12 +49,14 @@ async def read(graph: Graph, config: Any, last: LastRun | None, messages_key: st
     outcome = await outcome_at(graph, snapshot, last)
     values = values_of(snapshot)
     messages = [*(values.get(messages_key) or ()), *await _messages_of_call(graph, snapshot, messages_key)]
+    asked = pending(snapshot)
     state = ThreadState(
         messages=messages,
         values=values,
         own_tools=own_tools(graph),
         knows_tools=True,
-        interrupts=pending(snapshot),
+        interrupts=questions(asked),
+        page_calls=page_calls(asked),
         is_stopped=outcome.stopped,
         is_unfinished=bool(snapshot.next),
         status=outcome.status,

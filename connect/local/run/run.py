@@ -248,7 +248,7 @@ class Run:
         """Returns how it ended, for the run store to keep; None if only its checkpoint says that."""
         if self.ending is None or (self.has_checkpointer and self.is_untranslated):
             return None
-        is_interrupted = self.outcome == "interrupted"
+        is_interrupted, is_finished = self.outcome == "interrupted", self.outcome in ("interrupted", "finished")
         return LastRun(
             self.run_id,
             self.started_at,
@@ -256,8 +256,8 @@ class Run:
             is_interrupted,
             self.is_at_breakpoint,
             self.number,
-            tuple(self._translator.waiting_messages()) if is_interrupted else (),
-            self._translator.asking_calls() if is_interrupted else {},
+            tuple(self._translator.waiting_messages()) if is_finished else (),
+            self._translator.asking_calls() if is_finished else {},
             None if self.has_checkpointer else self,
         )
 
