@@ -174,7 +174,7 @@ def watch(
     Takes the arguments of `connect`. Each later run is emitted from `RUN_STARTED` to its terminal event, with nothing
     between runs. A change that was not made by a run here or on the platform (by a scheduler's `ainvoke` on the same
     checkpointer, or an `update_state`) is emitted as a run whose id is derived from its checkpoint. `poll`: seconds
-    between reads, if changes are not announced.
+    between reads, if changes are not announced; ten times as many if a platform announces runs but no other changes.
 
     `assistant_id` takes the place of `thread_id` on a platform, and is the id of an assistant or the name of its graph:
     emits every run of the assistant, on any thread, one run at a time. This is for stateless crons, which make a thread

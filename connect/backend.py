@@ -81,6 +81,10 @@ class Backend(Protocol):
         """Checks that the platform or the checkpointer answers. Raises what it raises."""
 
     @property
+    def watches_by(self) -> str | None:
+        """How threads of a platform are watched, if that is known: see `platform.watch`. None for local graphs."""
+
+    @property
     def unused(self) -> set[str]:
         """The kinds of input that clients have sent and for which the graph has no field."""
 

@@ -72,6 +72,7 @@ class Local(GraphSource):
 
     ids_in_url: ClassVar = False
     is_local: ClassVar = True
+    watches_by: ClassVar = None
 
     @property
     def name(self) -> object:

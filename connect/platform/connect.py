@@ -81,7 +81,7 @@ class ThreadFollower:
         self._checkpoint_id: str | None = None
         """The newest checkpoint that was emitted, as far as it is known."""
         self._has_looked = False
-        self._platform = platform
+        self.platform = platform
         self._options = options
         self._past_errors = past_errors
         self._since = since
@@ -165,7 +165,7 @@ class ThreadFollower:
     async def _options_of(self, run: JsonObject | None) -> Options:
         """Returns the options for this run: those that were passed in, or else those for its assistant's output
         schema."""
-        return direct_options(self._options or await self._platform.options((run or {}).get("assistant_id")))
+        return direct_options(self._options or await self.platform.options((run or {}).get("assistant_id")))
 
     async def _attachment(self, run: JsonObject, earlier: Collection[str] | None) -> Attachment:
         self.attached_run = str(run["run_id"])

@@ -69,6 +69,7 @@ async def event_stream(
     path: str,
     *,
     params: Mapping[str, Any] | None = None,
+    body: Mapping[str, Any] | None = None,
     last_event_id: str | None = None,
     read_timeout: float = READ_TIMEOUT,
 ) -> AsyncIterator[AsyncIterator[Received]]:
@@ -76,13 +77,14 @@ async def event_stream(
     at once when the context is left.
 
     - `path`: the path below the client's address, with its parts quoted for a URL.
+    - `body`: what is posted, as JSON; None sends a GET request.
     - `last_event_id`: the value of the header `Last-Event-ID`; None sends no such header.
     - `read_timeout`: seconds without a byte, or even a heartbeat, after which the connection is lost.
 
     The iterator ends when the server ends the stream. Entering the context and iterating raise `ConnectionLost` and
     `PlatformError`.
     """
-    response = await _response(client.http.client, path, params, last_event_id, read_timeout)
+    response = await _response(client.http.client, path, params, body, last_event_id, read_timeout)
     try:
         await _check(response)
         async with aclosing(_events(response, read_timeout)) as events:
@@ -93,14 +95,20 @@ async def event_stream(
 
 
 async def _response(
-    http: httpx.AsyncClient, path: str, params: Mapping[str, Any] | None, last_event_id: str | None, read_timeout: float
+    http: httpx.AsyncClient,
+    path: str,
+    params: Mapping[str, Any] | None,
+    body: Mapping[str, Any] | None,
+    last_event_id: str | None,
+    read_timeout: float,
 ) -> httpx.Response:
     headers = {b"Accept": b"text/event-stream", b"Cache-Control": b"no-store"}
     if last_event_id is not None:
         headers[b"Last-Event-ID"] = last_event_id.encode()  # ids are UTF-8, but httpx encodes texts as ASCII
     own = http.timeout
     timeout = httpx.Timeout(connect=own.connect, read=read_timeout, write=own.write, pool=own.pool)
-    request = http.build_request("GET", path, params=params, headers=headers, timeout=timeout)
+    method = "GET" if body is None else "POST"
+    request = http.build_request(method, path, params=params, json=body, headers=headers, timeout=timeout)
     try:
         for _ in range(_HOPS):
             response = await http.send(request, stream=True, follow_redirects=False)

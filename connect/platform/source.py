@@ -4,8 +4,8 @@ threads (`backend`). It requests only assistants, their schemas, and lists of th
 A platform's answer depends on who requests it, so schemas are kept by the credentials of the request: the headers of
 its client. They expire, because an assistant can be given another graph. Credentials are kept only as digests.
 
-Schemas are kept for all that use the same client, because a server takes long to make them: 30 to 300 ms, in which
-`langgraph dev` answers nobody else, and the tokens of its runs wait too.
+What is found out about a server is kept for all that use the same client. Schemas are, because a server takes long to
+make them: 30 to 300 ms, in which `langgraph dev` answers nobody else, and the tokens of its runs wait too.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from hashlib import sha256
 from inspect import signature
-from typing import Any, Final, Self
+from typing import Any, Final, Literal, Self
 from uuid import UUID
 from weakref import WeakKeyDictionary
 
@@ -40,6 +40,9 @@ EXTRACTED: Final = {"first_message": "values.messages[0]"}
 """The paths in their values that a search returns too, under `extracted`."""
 
 Schemas = Mapping[str, Any]
+
+WatchedBy = Literal["stream", "announcements", "polls"]
+"""How a thread of a server is watched: see `watch`."""
 
 EXPIRES_AFTER: Final = 300.0
 """Seconds for which schemas are kept."""
@@ -70,13 +73,23 @@ class PlatformSource:
         self.policy = RetryPolicy()
         self._report: Report | None = None
         self._contact: Contact | None = None
-        self._schemas = _caches.setdefault(client, SchemaCache())
+        self._facts = _facts.setdefault(client, _Facts())
+        self._schemas = self._facts.schemas
         self.unused: set[str] = set()
         """The kinds of input that clients have sent and for which the assistant has no field."""
         self.no_edits = NoEdits()
         """Messages that differ from the thread's and were found not to be edits."""
         self._saving_nodes: Recent[str, frozenset[str]] = Recent(_MOST)
         """The nodes, by assistant, that were seen to save JSON as messages. All copies share this object."""
+
+    @property
+    def watches_by(self) -> WatchedBy | None:
+        """How threads of the server are watched; None before the first one is."""
+        return self._facts.watches_by
+
+    @watches_by.setter
+    def watches_by(self, way: WatchedBy) -> None:
+        self._facts.watches_by = way
 
     def thread_at(self, thread_id: str) -> PlatformThread:
         """Returns one of its threads, to make requests about it."""
@@ -239,8 +252,15 @@ class SchemaCache:
         self._entries[assistant, _credentials(client)] = self._clock() + EXPIRES_AFTER, schemas
 
 
-_caches: WeakKeyDictionary[LangGraphClient, SchemaCache] = WeakKeyDictionary()
-"""The schemas that were requested with each client."""
+class _Facts:
+    """What was found out about a server with one client."""
+
+    def __init__(self) -> None:
+        self.schemas = SchemaCache()
+        self.watches_by: WatchedBy | None = None
+
+
+_facts: WeakKeyDictionary[LangGraphClient, _Facts] = WeakKeyDictionary()
 
 
 def _credentials(client: LangGraphClient) -> bytes:

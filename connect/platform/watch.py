@@ -1,8 +1,15 @@
 """Follows a thread of a platform: every run on it, from any client.
 
-If the server streams whole threads (`GET /threads/{id}/stream`), that stream is kept open. It has each run from its
-first event on, even a run whose events are not kept for later joins. On other servers (Aegra), the thread is looked at
-in intervals, and its active run is attached to.
+There are three ways, and the first one that the server has is used. `PlatformSource.watches_by` names it.
+
+- `stream`: the server streams whole threads (`GET /threads/{id}/stream`), and that stream is kept open. It has each run
+  from its first event on, even a run whose events are not kept for later joins. `langgraph dev` has the events of
+  protocol v3 too (`POST /threads/{id}/stream/events`), but these come no sooner, lack the messages of runs that the
+  older API has started, and have no position at which a reader could go on after a lost connection.
+- `announcements`: the server announces the beginnings and ends of runs in the events of protocol v3 (Aegra). The thread
+  is looked at when a run is announced, and its active run is attached to. Writes to the state are not announced, so the
+  thread is looked at in long intervals too.
+- `polls`: the thread is looked at in short intervals.
 
 Rules of the thread's stream (measured on `langgraph dev`):
 - `metadata` with a run's id and an attempt begins a run (or begins it again). `metadata` with the status `run_done`
@@ -18,11 +25,12 @@ Rules of the thread's stream (measured on `langgraph dev`):
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from ...translator import Options, Translator, UnreadablePartError
-from ..errors import ConnectionLost, PlatformError
+from ..errors import ConnectionLost, PlatformError, log_context
 from ..events.encoded import Event, to_batch
 from ..events.relay import Relayed, relaying
 from ..events.timed_iterator import TIMED_OUT, TimedIterator, TimedOut
@@ -30,12 +38,15 @@ from ..idle import end_events
 from .connect import ThreadFollower, is_due, is_running
 from .http import Received
 from .join.attach import outcome_of_error
-from .join.run_stream import Connected, thread_events
+from .join.run_stream import Connected, run_announcements, thread_events
 from .outcome import ACTIVE
+from .source import WatchedBy
 from .thread import NOT_FOUND
 
 POLL = 0.5
-"""Seconds between two looks at a thread whose server does not stream it."""
+"""Seconds between two looks at a thread whose server neither streams it nor announces its runs."""
+_RARELY = 10
+"""How much longer that is if the server announces runs."""
 _HINT_PAUSE = 0.1
 """Seconds without an event after a hint before the thread is looked at: the hint may come before what it is about."""
 _HINT_MOST = 0.5
@@ -43,6 +54,13 @@ _HINT_MOST = 0.5
 _OVER_PAUSE = 0.05
 _OVER_TRIES = 40
 """How often the status of a run is requested after the stream has called it done, until it has ended."""
+_WAYS: Mapping[WatchedBy, str] = {
+    "stream": "the thread's stream has its runs",
+    "announcements": "its runs are announced, and attached to",
+    "polls": "the server neither streams the thread nor announces its runs, so that it is read in intervals",
+}
+
+_log = logging.getLogger(__name__)
 
 
 @relaying
@@ -59,18 +77,44 @@ async def watch_thread(follower: ThreadFollower, poll: float = POLL) -> Relayed:
         except PlatformError as error:
             if error.status != NOT_FOUND:
                 raise
-            yield _poll(follower, poll)
+            yield _look_again_and_again(follower, poll)
         else:
+            _note_way(follower, "stream")
             yield _Following(follower, notices).batches()
     finally:
         await notices.aclose()
 
 
 @relaying
-async def _poll(follower: ThreadFollower, poll: float) -> Relayed:
-    while True:
-        yield follower.batches(joins=is_due)
-        await asyncio.sleep(poll)
+async def _look_again_and_again(follower: ThreadFollower, poll: float) -> Relayed:
+    """Yields what is new whenever a run is announced, or else in intervals."""
+    announcements = TimedIterator(run_announcements(follower.thread))
+    try:
+        is_announced = await _is_announced(announcements, None)
+        _note_way(follower, "announcements" if is_announced else "polls")
+        while True:
+            yield follower.batches(joins=is_due)
+            if is_announced:
+                is_announced = await _is_announced(announcements, poll * _RARELY)
+            else:
+                await asyncio.sleep(poll)
+    finally:
+        await announcements.aclose()
+
+
+async def _is_announced(announcements: TimedIterator[None], seconds: float | None) -> bool:
+    """Waits for the next announcement, and takes all that are there. Returns whether more can come."""
+    try:
+        while await announcements.next(seconds) is not TIMED_OUT and seconds is not None:
+            seconds = 0
+    except StopAsyncIteration:
+        return False
+    return True
+
+
+def _note_way(follower: ThreadFollower, way: WatchedBy) -> None:
+    follower.platform.watches_by = way
+    _log.debug("Watches a thread by %s: %s (%s).", way, _WAYS[way], log_context(None, follower.thread.id, None))
 
 
 class _Followed(NamedTuple):

@@ -125,7 +125,8 @@ _STOPPED: Final[Mapping[int, Schema]] = {
     202: _object({"stopped": _BOOLEAN, "stopping": _BOOLEAN}),
 }
 _ENDPOINTS: Final = _object(dict.fromkeys(("list", "inspect", "mutations", "realtimeMetadata"), _BOOLEAN))
-_AGENT: Final = _object({"name": _TEXT, "capabilities": {"type": "object"}}, description=_TEXT)
+_WATCH: Final = {"type": "string", "enum": ["stream", "announcements", "polls"]}
+_AGENT: Final = _object({"name": _TEXT, "capabilities": {"type": "object"}}, description=_TEXT, watch=_WATCH)
 _INFO: Final = _object(
     {
         "version": _TEXT,

@@ -43,9 +43,10 @@ from ..thread import PlatformThread
 from .partial_messages import PartialMessageFilter
 from .run_stream import Connected, Ended, run_events
 
-FOLD_PAUSE: Final = 0.03
+FOLD_PAUSE: Final = 0.01
 """After this many seconds without an event, a replay counts as caught up. If the value is too low, this costs only
-bytes, because the reader can be brought up to date at any event."""
+bytes, because the reader can be brought up to date at any event. If it is longer than the pauses between the tokens of
+a fast model, the reader waits for `FOLD_MOST` and gets the tokens of that time in one burst."""
 FOLD_MOST: Final = 0.5
 """After this many seconds, a replay that never pauses is emitted up to its last event."""
 

@@ -1,5 +1,6 @@
-"""Reads the events of one platform run until the run has ended (`run_events`), and those of a whole thread without an
-end (`thread_events`). Which events are new is decided in `replayed`; what they mean is not known here.
+"""Reads the events of one platform run until the run has ended (`run_events`), those of a whole thread without an end
+(`thread_events`), and the announcements of a thread's runs (`run_announcements`). Which events are new is decided in
+`replayed`; what they mean is not known here.
 
 If a connection is closed, even without an error, this proves nothing about the run, so the runs of the thread are
 requested. While the run is active, its stream is joined again after a pause. A connection that lasted longer than the
@@ -12,18 +13,27 @@ from __future__ import annotations
 
 import asyncio
 import math
+import random
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
-from ...errors import ConnectionLost
+from ...errors import ConnectionLost, PlatformError
+from ...recent import Recent
 from ..calls import Retries, RetryPolicy
 from ..http import Received, event_stream
 from ..look import JsonObject, ThreadRuns
 from ..outcome import ACTIVE
 from ..thread import PlatformThread
 from .replayed import ReplayFilter
+
+_LIFECYCLE: Final[Any] = {"channels": ["lifecycle"]}
+"""What is requested of the events of protocol v3: the beginnings and ends of runs and of their subgraphs."""
+_REMEMBERED: Final = 1_024
+"""How many announcements are known again when the stream repeats them."""
+_AGAIN: Final = 1.0
+"""Seconds after which a stream of announcements that the server has closed is opened again, at most."""
 
 _END = "end"
 """The last event of a stream from Aegra."""
@@ -121,6 +131,41 @@ async def thread_events(thread: PlatformThread) -> AsyncGenerator[Received | Con
         if _has_lasted(clock() - since, lost, policy):
             retries.progressed()
         await retries.pause(lost)
+
+
+async def run_announcements(thread: PlatformThread) -> AsyncGenerator[None, None]:
+    """Yields when a run of a thread begins or ends, and whenever such an announcement may have been missed. Ends at
+    once if the server does not announce runs.
+
+    This is the thread's stream of LangChain's protocol v3 (`POST /threads/{id}/stream/events`), of which only the
+    channel `lifecycle` is requested. It only says that it is time to look at the thread: on `langgraph dev` it lacks
+    the messages of runs that the older API has started, on Aegra their contents, and on both it begins with the first
+    run that is kept, whatever was read before. A lost connection is left to the next look, which reports it.
+    """
+    announced: Recent[str, None] = Recent(_REMEMBERED)
+    path, policy = f"/threads/{thread.id}/stream/events", thread.contact.policy
+    is_first = True
+    while True:
+        pause = 0.0
+        try:
+            stream = event_stream(thread.client, path, body=_LIFECYCLE, read_timeout=policy.read_timeout)
+            async with stream as received:
+                is_first = False
+                yield
+                async for event in received:
+                    event_id = event.data.get("event_id") if isinstance(event.data, Mapping) else None
+                    if event_id not in announced:
+                        announced[str(event_id)] = None
+                        yield
+        except ConnectionLost:
+            if is_first:
+                return
+            yield
+            pause = policy.max_delay
+        except PlatformError:
+            return
+        # Aegra closes a stream on which nothing has happened for 30 seconds
+        await asyncio.sleep(max(pause, _AGAIN) * random.uniform(0.5, 1))
 
 
 def _has_lasted(seconds: float, lost: ConnectionLost, policy: RetryPolicy) -> bool:

@@ -18,7 +18,8 @@ names and schemas of tools are not declared, because only the owner may publish 
 | no reasoning | the options leave it out |
 
 In addition, `dropped` lists what clients have sent so far although the agent has no field for it: tools, context,
-state, forwardedProps.
+state, forwardedProps. `watch` says how threads of a platform are watched, once one was: by the thread's `stream`, by
+`announcements` of its runs, or by `polls`.
 
 The graph of a platform can't be looked at, so only what all graphs there can do is declared.
 """
@@ -47,6 +48,8 @@ def describe(name: str, agent: Agent, *, has_sockets: bool = False) -> dict[str,
     """Returns an agent as CopilotKit's `/info` describes it. `name` is the name it is served by, and `has_sockets` says
     whether the app serves WebSockets."""
     fields: dict[str, Any] = {"name": agent.name or name, "capabilities": capabilities(agent, has_sockets=has_sockets)}
+    if agent.backend.watches_by is not None:
+        fields["watch"] = agent.backend.watches_by
     dropped = sorted(agent.backend.unused)
     if dropped:
         fields["dropped"] = dropped

@@ -5,7 +5,9 @@ from typing import Any
 
 import httpx
 import pytest
-from langgraph_agui.connect import RetryPolicy
+from langgraph_agui.connect import Platform, RetryPolicy
+from langgraph_agui.connect.serve.agents import Agent
+from langgraph_agui.connect.serve.copilotkit.info import describe
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
@@ -162,11 +164,15 @@ async def test_a_run_that_a_restarted_server_executes_again_is_one_run(
 # --- servers that do not stream threads -------------------------------------------------------------------------------
 
 
-class WithoutThreadStreams(httpx.AsyncHTTPTransport):
-    """To a server that does not know what a thread's stream is."""
+class Lacking(httpx.AsyncHTTPTransport):
+    """To a server that does not know what these streams of a thread are."""
+
+    def __init__(self, *streams: str) -> None:
+        super().__init__()
+        self._streams = streams
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        if request.url.path.endswith("/stream") and "/runs/" not in request.url.path:
+        if request.url.path.endswith(self._streams) and "/runs/" not in request.url.path:
             return httpx.Response(404, json={"detail": "Not Found"}, request=request)
         return await super().handle_async_request(request)
 
@@ -174,7 +180,7 @@ class WithoutThreadStreams(httpx.AsyncHTTPTransport):
 async def test_where_threads_are_not_streamed_they_are_looked_at(
     dev_server: str, gate: Gates, agui_client: AguiClient
 ) -> None:
-    http = httpx.AsyncClient(base_url=dev_server, transport=WithoutThreadStreams(), timeout=WITHIN)
+    http = httpx.AsyncClient(base_url=dev_server, transport=Lacking("/stream", "/stream/events"), timeout=WITHIN)
     gate.hold("b first 3")
     async with LangGraphClient(http) as client:
         before = await started(client, "gated_writer", gate)
@@ -193,6 +199,68 @@ async def test_where_threads_are_not_streamed_they_are_looked_at(
             assert ending(await watchers.told(written)) == "success"
             assert watchers.first.ended == [before.run_id, run.run_id, asking.run_id, written]
             watchers.assert_holds(agui_client, state["values"])
+
+
+async def test_where_runs_are_only_announced_the_thread_is_looked_at_then(
+    dev_server: str, gate: Gates, agui_client: AguiClient
+) -> None:
+    http = httpx.AsyncClient(base_url=dev_server, transport=Lacking("/stream"), timeout=WITHIN)
+    gate.hold("b first 3")
+    async with LangGraphClient(http) as client:
+        before = await started(client, "gated_writer", gate)
+        await before.end()
+        async with watching(client, before.thread_id, poll=3_600.0) as watchers:
+            await watchers.told(before.run_id)
+            run = await before.next("gated_chat", gate, run="b", **FULL)
+            await watchers.says("One two three ")
+            gate.open("*")
+            await watchers.told(run.run_id)
+            asking = await before.next("gated_asking", gate)
+            assert ending(await watchers.told(asking.run_id)) == "interrupt"
+            assert watchers.first.ended == [before.run_id, run.run_id, asking.run_id]
+            watchers.assert_holds(agui_client, await values_of(run))
+
+
+async def test_announcements_that_are_lost_are_made_up_for(
+    client: LangGraphClient, way: Way, gate: Gates, agui_client: AguiClient
+) -> None:
+    before = await started(client, "gated_chat", gate)
+    await before.end()
+    http = httpx.AsyncClient(base_url=way.url, transport=Lacking("/stream"), timeout=WITHIN)
+    async with (
+        LangGraphClient(http) as cuttable,
+        watching(cuttable, before.thread_id, poll=3_600.0, retry=QUICK) as watchers,
+    ):
+        await watchers.told(before.run_id)
+        way.close()
+        runs = [await before.next("gated_chat", gate) for _ in range(2)]
+        await runs[-1].end()
+        await way.refused.wait()
+        way.open()
+        await watchers.told(runs[-1].run_id)
+        assert watchers.first.ended == [run.run_id for run in [before, *runs]]
+        watchers.assert_holds(agui_client, await values_of(before))
+
+
+@pytest.mark.parametrize(
+    ("lacking", "way"),
+    [((), "stream"), (("/stream",), "announcements"), (("/stream", "/stream/events"), "polls")],
+)
+async def test_how_a_thread_is_watched_is_in_info_and_in_the_log(
+    dev_server: str, gate: Gates, caplog: pytest.LogCaptureFixture, lacking: tuple[str, ...], way: str
+) -> None:
+    caplog.set_level("DEBUG", "langgraph_agui")
+    http = httpx.AsyncClient(base_url=dev_server, transport=Lacking(*lacking), timeout=WITHIN)
+    async with LangGraphClient(http) as client:
+        agent = Agent(source=Platform(client, "gated_chat"))
+        assert "watch" not in describe("chat", agent)
+        before = await started(client, "gated_chat", gate)
+        async with watching(client, before.thread_id) as watchers:
+            await watchers.told(before.run_id)
+        assert describe("chat", agent)["watch"] == way
+    lines = [record.getMessage() for record in caplog.records if record.getMessage().startswith("Watches a thread by")]
+    assert {line.split()[4] for line in lines} == {f"{way}:"}
+    assert all(before.thread_id in line for line in lines)
 
 
 async def test_runs_are_told_on_every_server(backend: Backend, gate: Gates, agui_client: AguiClient) -> None:
