@@ -43,7 +43,7 @@ export class Stage {
    */
   static async set({ runtime = false, guide = false, platform = false, example = "copilotkit" } = {}) {
     const stage = new Stage();
-    stage.fragment = example === "copilotkit" && !platform ? FRAGMENT : ""; // the others list no threads
+    stage.fragment = platform ? "" : FRAGMENT; // the platform's page lists no threads
     stage.gates = await new Gates().listening();
     stage.pages = await servedPages(platform ? ROOT : join(EXAMPLES, example, "dist"));
     stage.folder = await mkdtemp(join(tmpdir(), "browser-"));

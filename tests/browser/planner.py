@@ -49,7 +49,7 @@ class Planned(MessagesState):
 def _turn(messages: Sequence[BaseMessage]) -> str:
     """What comes next, read off the conversation."""
     asked = next(place for place in reversed(range(len(messages))) if isinstance(messages[place], HumanMessage))
-    said = str(messages[asked].content)
+    said = str(messages[asked].text)  # without what is attached
     is_answered = any(isinstance(message, ToolMessage) for message in messages[asked:])
     return {"plan": "planned", "more": "planned", "map": "mapped"}[said] if is_answered else said
 

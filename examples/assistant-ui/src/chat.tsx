@@ -1,36 +1,93 @@
-import { ComposerPrimitive, MessagePrimitive, ThreadPrimitive } from "@assistant-ui/react";
+import {
+  AttachmentPrimitive,
+  AuiIf,
+  ComposerPrimitive,
+  ErrorPrimitive,
+  MessagePrimitive,
+  ThreadListItemPrimitive,
+  ThreadListPrimitive,
+  ThreadPrimitive,
+} from "@assistant-ui/react";
 import { createRoot } from "react-dom/client";
 
+import { MapTool, Questions, Stops } from "./parts";
 import { GraphRuntime } from "./runtime";
+import { useThreads } from "./threads";
 
-const asked = new URLSearchParams(location.search);
-const thread = asked.get("thread") ?? crypto.randomUUID();
-asked.set("thread", thread);
-history.replaceState(null, "", `?${asked}`);
+const SERVER = "http://localhost:8000";
+const AGENT = new URLSearchParams(location.search).get("agent") ?? "planner";
+const HEADERS = headersOfPage();
+
+/** While you develop: the server's token, from the fragment of the page's address, which a browser sends to nobody. */
+function headersOfPage(): Record<string, string> {
+  const token = new URLSearchParams(location.hash.slice(1)).get("token") ?? sessionStorage.getItem("token");
+  if (!token) return {};
+  sessionStorage.setItem("token", token);
+  history.replaceState(null, "", location.pathname + location.search);
+  return { Authorization: `Bearer ${token}` };
+}
+
+function Attachment() {
+  return (
+    <AttachmentPrimitive.Root className="attachment">
+      <AttachmentPrimitive.Name />
+    </AttachmentPrimitive.Root>
+  );
+}
 
 function Message() {
   return (
-    <MessagePrimitive.Root>
+    <MessagePrimitive.Root className="message">
+      <MessagePrimitive.Attachments components={{ Attachment }} />
       <MessagePrimitive.Parts />
+      <MessagePrimitive.Error>
+        <ErrorPrimitive.Root role="alert">
+          <ErrorPrimitive.Message />
+        </ErrorPrimitive.Root>
+      </MessagePrimitive.Error>
     </MessagePrimitive.Root>
   );
 }
 
-createRoot(document.getElementById("root")!).render(
-  <GraphRuntime url={`http://localhost:8000/${asked.get("agent") ?? "planner"}`} threadId={thread}>
-    <ThreadPrimitive.Root>
-      <ThreadPrimitive.Viewport aria-label="conversation">
-        <ThreadPrimitive.Messages components={{ Message }} />
-      </ThreadPrimitive.Viewport>
-      <ComposerPrimitive.Root>
-        <ComposerPrimitive.Input aria-label="message" />
-        <ThreadPrimitive.If running={false}>
-          <ComposerPrimitive.Send>Send</ComposerPrimitive.Send>
-        </ThreadPrimitive.If>
-        <ThreadPrimitive.If running>
-          <ComposerPrimitive.Cancel>Stop</ComposerPrimitive.Cancel>
-        </ThreadPrimitive.If>
-      </ComposerPrimitive.Root>
-    </ThreadPrimitive.Root>
-  </GraphRuntime>,
-);
+function Thread() {
+  return (
+    <ThreadListItemPrimitive.Root>
+      <ThreadListItemPrimitive.Trigger>
+        <ThreadListItemPrimitive.Title />
+      </ThreadListItemPrimitive.Trigger>
+    </ThreadListItemPrimitive.Root>
+  );
+}
+
+function Page() {
+  const threads = useThreads(SERVER, AGENT, HEADERS);
+  return (
+    <GraphRuntime key={threads.threadId} url={`${SERVER}/${AGENT}`} threads={threads}>
+      <MapTool />
+      <ThreadListPrimitive.Root aria-label="threads">
+        <ThreadListPrimitive.New>New thread</ThreadListPrimitive.New>
+        <ThreadListPrimitive.Items components={{ ThreadListItem: Thread }} />
+      </ThreadListPrimitive.Root>
+      <ThreadPrimitive.Root>
+        <Stops />
+        <ThreadPrimitive.Viewport aria-label="conversation">
+          <ThreadPrimitive.Messages components={{ Message }} />
+        </ThreadPrimitive.Viewport>
+        <Questions />
+        <ComposerPrimitive.Root>
+          <ComposerPrimitive.Attachments components={{ Attachment }} />
+          <ComposerPrimitive.AddAttachment>Attach</ComposerPrimitive.AddAttachment>
+          <ComposerPrimitive.Input aria-label="message" />
+          <AuiIf condition={({ thread }) => !thread.isRunning}>
+            <ComposerPrimitive.Send>Send</ComposerPrimitive.Send>
+          </AuiIf>
+          <AuiIf condition={({ thread }) => thread.isRunning}>
+            <ComposerPrimitive.Cancel>Stop</ComposerPrimitive.Cancel>
+          </AuiIf>
+        </ComposerPrimitive.Root>
+      </ThreadPrimitive.Root>
+    </GraphRuntime>
+  );
+}
+
+createRoot(document.getElementById("root")!).render(<Page />);
