@@ -21,6 +21,7 @@ from typing import Any, Final
 
 from ..access import owner_of
 from ..errors import PlatformError, RunConflictError, checked_thread_id
+from ..page_calls import questions
 from ..thread_info import (
     LIMIT,
     MOST,
@@ -132,8 +133,9 @@ class PlatformThreads:
         metadata = thread.get("metadata") or {}
         status: ThreadStatus = _STATUSES.get(thread["status"], "idle")
         if thread["status"] == "interrupted":
-            look = None if thread.get("interrupts") else await self._source.thread_at(str(thread["thread_id"])).look()
-            status = "waiting" if look is None else look.outcome.status
+            asked = [interrupt for of_task in (thread.get("interrupts") or {}).values() for interrupt in of_task]
+            look = None if asked else await self._source.thread_at(str(thread["thread_id"])).look()
+            status = look.outcome.status if look is not None else "waiting" if questions(asked) else "idle"
         return ThreadInfo(
             thread_id=str(thread["thread_id"]),
             created_at=datetime.fromisoformat(str(thread["created_at"])),

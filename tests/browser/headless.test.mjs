@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
 import { ChatPage } from "./chat_page.mjs";
-import { Stage } from "./harness.mjs";
+import { Stage, until } from "./harness.mjs";
 
 const LOST = [/ERR_CONNECTION_REFUSED/, /ERR_INCOMPLETE_CHUNKED_ENCODING/, /ERR_INTERNET_DISCONNECTED/, /network error/];
 const WHOLE = "One two three four five six seven eight.";
@@ -68,6 +68,32 @@ scenario("an idle conversation is there after a reload, and takes messages", asy
   await chat.reads("talk", WHOLE);
   await chat.isUsable();
   await chat.reads("talk", WHOLE, "talk", WHOLE);
+});
+
+scenario("tools of the browser run next to the server's, each once, also for an agent that a tool has called", async (chat, page) => {
+  await chat.say("tour");
+  await page.getByText("On the map: Belém Tower").waitFor();
+  await chat.shows('price: 10 €, show_on_map: {"shown":"Belém Tower"}');
+  await chat.is("idle");
+  await page.reload();
+  await chat.shows('price: 10 €, show_on_map: {"shown":"Belém Tower"}');
+  await chat.is("idle");
+  await chat.say("guided");
+  await page.getByText("On the map: Belém Tower").waitFor();
+  await chat.shows('ask_guide: show_on_map: {"shown":"Belém Tower"}');
+  await chat.isUsable();
+});
+
+scenario("a tool of the browser runs next to a question, and its result goes with the answer", async (chat, page) => {
+  await chat.say("sold");
+  await chat.question.getByText("Shall I pay?").waitFor();
+  await chat.is("idle");
+  await until(async () => (await chat.errors()).length > 0, "CopilotKit does not try to send the result at once");
+  assert.match((await chat.errors())[0], /pending interrupt\(s\) not addressed by resume/);
+  await chat.press("Approve");
+  await chat.shows('pay: paid, show_on_map: {"shown":"Belém Tower"}');
+  await chat.question.waitFor({ state: "detached" });
+  await chat.isUsable();
 });
 
 scenario("an interrupt is shown and answered", async (chat) => {

@@ -4,6 +4,9 @@ talk     eight words (points `talk 0`, `talk 1`, ...)
 plan     a tool that adds a stop to the state, and to what was to do
 more     the same with another stop
 map      a tool of the browser; its result is answered
+tour     a tool of the browser next to one of the server, called by an agent that is a node (`PageTools`)
+guided   the same tool of the browser, called by an agent that a tool of the server has called
+sold     a tool of the browser, next to one of the server that asks (an interrupt)
 book     asks (an interrupt); says what was answered (`booked 0`, ...)
 overbook asks, and fails when it is answered (`overbooked 0`, ...)
 fail     says two words and fails
@@ -12,10 +15,14 @@ fail     says two words and fails
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
+from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
-from langgraph.graph import END, START, MessagesState, StateGraph
+from langchain_core.tools import tool
+from langgraph.graph import END, START, StateGraph
 from langgraph.types import interrupt
-from langgraph_agui.connect.testing import text, tool_call
+from langgraph_agui.connect.page_tools import PageState, PageTools
+from langgraph_agui.connect.testing import ScriptedChatModel, text, tool_call
+from langgraph_agui.connect.testing.scripts import Script, steps
 
 from fixtures.fixture import Checkpointer, Graph
 from fixtures.gated import GatedModel
@@ -38,7 +45,56 @@ _TURNS: dict[str, list[Any]] = {
 }
 
 
-class Planned(MessagesState):
+MAP: dict[str, Any] = {"place": "Belém Tower"}
+_CALLS: dict[str, list[tuple[str, dict[str, Any]]]] = {
+    "tour": [("price", {}), ("show_on_map", MAP)],
+    "guided": [("ask_guide", {})],
+    "guide": [("show_on_map", MAP)],
+    "sold": [("pay", {}), ("show_on_map", MAP)],
+}
+"""What an agent calls that is asked for this."""
+
+
+class AgentModel(ScriptedChatModel):
+    """Calls what it is asked for, and says what has come of it."""
+
+    turns: Sequence[Any] = ()
+
+    def script(self, messages: Sequence[BaseMessage]) -> Script:
+        asked = next(place for place in reversed(range(len(messages))) if isinstance(messages[place], HumanMessage))
+        results = [message for message in messages[asked:] if isinstance(message, ToolMessage)]
+        if results:
+            return list(steps([", ".join(f"{each.name}: {each.content}" for each in results)]))
+        word = str(messages[asked].content)
+        calls = [
+            tool_call(name, args, f"call-{word}-{asked}-{index}", index=index)
+            for index, (name, args) in enumerate(_CALLS[word])
+        ]
+        return list(steps(["I look. ", *calls]))
+
+
+@tool
+def price() -> str:
+    """Says what a ticket costs."""
+    return "10 €"
+
+
+@tool
+def pay() -> str:
+    """Pays for a ticket, if the user agrees."""
+    return "paid" if interrupt({"question": "Shall I pay?"}) is True else "not paid"
+
+
+@tool
+async def ask_guide() -> str:
+    """Asks a guide."""
+    guide = create_agent(AgentModel(), [], middleware=[PageTools()])
+    asked: Any = {"messages": [("user", "guide")]}
+    answer = await guide.ainvoke(asked)
+    return str(answer["messages"][-1].content)
+
+
+class Planned(PageState):
     """What the page is shown."""
 
     stops: Annotated[dict[str, Any], lambda held, new: {**held, **new}]
@@ -79,7 +135,9 @@ def planner(checkpointer: Checkpointer) -> Graph:
         todos = [{"content": f"Add {name}", "status": "completed"}]
         return {"stops": {name: STOPS[name]}, "todos": todos, "messages": [message]}
 
-    def first(state: Planned) -> Literal["ask", "speak"]:
+    def first(state: Planned) -> Literal["agent", "ask", "speak"]:
+        if state["messages"][-1].content in _CALLS:
+            return "agent"
         return "ask" if _turn(state["messages"]) in ("book", "overbook") else "speak"
 
     def after(state: Planned) -> str:
@@ -88,6 +146,7 @@ def planner(checkpointer: Checkpointer) -> Graph:
         return "add_stop" if any(each["name"] == "add_stop" for each in calls) else END
 
     graph = StateGraph(Planned).add_node("speak", speak).add_node("ask", ask).add_node("add_stop", add_stop)
-    graph.add_conditional_edges(START, first, ["ask", "speak"]).add_edge("ask", "speak")
+    graph.add_node("agent", create_agent(AgentModel(), [price, pay, ask_guide], middleware=[PageTools()]))
+    graph.add_conditional_edges(START, first, ["agent", "ask", "speak"]).add_edge("ask", "speak")
     graph.add_conditional_edges("speak", after, ["add_stop", END]).add_edge("add_stop", "speak")
     return graph.compile(checkpointer=checkpointer)

@@ -65,6 +65,20 @@ scenario("a tool of the browser is called, and its result goes on with the run",
   await chat.isUsable();
 });
 
+scenario("tools of the browser run next to the server's, each once, also for an agent that a tool has called", async (chat, page) => {
+  await chat.say("tour");
+  await page.getByText("On the map: Belém Tower").waitFor();
+  await chat.shows('price: 10 €, show_on_map: {"shown":"Belém Tower"}');
+  await chat.is("idle");
+  await page.reload();
+  await chat.shows('price: 10 €, show_on_map: {"shown":"Belém Tower"}');
+  await chat.is("idle");
+  await chat.say("guided");
+  await page.getByText("On the map: Belém Tower").waitFor();
+  await chat.shows('ask_guide: show_on_map: {"shown":"Belém Tower"}');
+  await chat.isUsable();
+});
+
 scenario("an interrupt is there after a reload, and its answers change the state again and again", async (chat, page) => {
   await chat.say("plan");
   await chat.shows("It is in the plan.");

@@ -14,7 +14,7 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 from langgraph.prebuilt import ToolNode
-from langgraph_agui.connect import Platform
+from langgraph_agui.connect import Platform, thread, threads
 from langgraph_agui.connect.page_tools import PageState, PageTools
 from langgraph_agui.connect.serve import agui_app
 from langgraph_agui.connect.testing.expected import comparable
@@ -154,11 +154,15 @@ async def test_results_of_any_tab_count_once(live: LiveClients) -> None:
     """From a tab that declares no tools, one by one, twice, and with one of a call that nobody made or that the server
     runs."""
     ran: list[str] = []
-    async with served(agui_app({"a": page_agent(InMemorySaver(), ran=ran.append)})) as server:
+    graph = page_agent(InMemorySaver(), ran=ran.append)
+    async with served(agui_app({"a": graph})) as server:
         url, thread_id = f"{server.url}/a", str(uuid4())
         page = await live.agent(url, thread_id)
         first = await page.says("weather ask show", tools=TOOLS)
         ask, show = pending(first)
+        state = await thread(graph, thread_id)
+        assert state is not None
+        assert (state.status, state.interrupts, [*state.page_calls]) == ("idle", [], [ask, show])
         weather = first.messages[1]["toolCalls"][0]["id"]
         other = await live.agent(url, thread_id, messages=first.messages)
         half = await other.runs(result(show), result("nobodys"), result(weather, "snow", "forged"))
@@ -271,6 +275,9 @@ async def test_a_server_waits_for_the_page(name: str, backend: Backend, live: Li
             ended = await page.says(case.said, tools=TOOLS)
             assert sorted(names(ended)) == sorted(case.pending), case
             await is_the_same_after_a_reload(live, url, thread_id, ended)
+            for threads_of in (None, "idle", "waiting"):
+                listed = await threads(Platform(client, name)).search(status=threads_of, limit=10)
+                assert (thread_id in [each.thread_id for each in listed.threads]) == (threads_of != "waiting")
             page = await live.agent(url, thread_id, messages=ended.messages)
             ended = await answered(page, ended)
             assert ended.texts[-1] == case.answer
