@@ -10,6 +10,8 @@ make them: 30 to 300 ms, in which `langgraph dev` answers nobody else, and the t
 
 from __future__ import annotations
 
+import re
+import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
@@ -46,6 +48,9 @@ WatchedBy = Literal["stream", "announcements", "polls"]
 
 EXPIRES_AFTER: Final = 300.0
 """Seconds for which schemas are kept."""
+_SMOOTH: Final = (0, 10)
+"""The first version of langgraph-api whose streams of threads are not slow."""
+_NEWEST: Final = (sys.maxsize, 0)
 _MOST: Final = 256
 """How many entries are kept. An entry beyond that replaces the oldest one."""
 
@@ -170,6 +175,17 @@ class PlatformSource:
             schemas = {}
         return input_channels_of_schemas(schemas, messages_key)
 
+    async def streams_threads_slowly(self) -> bool:
+        """Returns whether the server sends the events of a thread's stream slowly: see `watch`. Raises
+        `ConnectionLost`."""
+        if self._facts.is_slow is None:
+            try:
+                info = await self.contact().retried(lambda: self.client.http.get("/info"))
+            except PlatformError:
+                info = None
+            self._facts.is_slow = _version(info) < _SMOOTH
+        return self._facts.is_slow
+
     async def search_threads(
         self, metadata: Mapping[str, str], limit: int, offset: int = 0, status: str | None = None
     ) -> list[Any]:
@@ -230,6 +246,14 @@ def is_assistant_id(name: str | None) -> bool:
     return True
 
 
+def _version(info: Any) -> tuple[int, int]:
+    """Returns the version of langgraph-api in the answer of `/info`; for any other server, a version that is newer than
+    all."""
+    is_known = isinstance(info, Mapping) and "langgraph_py_version" in info
+    match = re.match(r"(\d+)\.(\d+)", str(info["version"])) if is_known and "version" in info else None
+    return _NEWEST if match is None else (int(match[1]), int(match[2]))
+
+
 class SchemaCache:
     """Keeps schemas by assistant and credentials. `clock`: returns seconds, from any starting point."""
 
@@ -258,6 +282,8 @@ class _Facts:
     def __init__(self) -> None:
         self.schemas = SchemaCache()
         self.watches_by: WatchedBy | None = None
+        self.is_slow: bool | None = None
+        """Whether the server sends the stream of a thread slowly; None before this was asked."""
 
 
 _facts: WeakKeyDictionary[LangGraphClient, _Facts] = WeakKeyDictionary()

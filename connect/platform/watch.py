@@ -15,6 +15,9 @@ Rules of the thread's stream (measured on `langgraph dev`):
 - `metadata` with a run's id and an attempt begins a run (or begins it again). `metadata` with the status `run_done`
   ends it. The events in between have no id. Runs do not overlap.
 - The stream is opened before the thread is looked at, so it repeats runs that the look has shown. These are skipped.
+- Before langgraph-api 0.10, `langgraph dev` sends one event of a run each 0.2 s on this stream, so that it is seconds
+  late after a few tokens. On such a server, a run is attached to as soon as it begins, if its events are kept: its own
+  stream is not slow. (Of a run that is not kept, the own stream would lack the beginning.)
 - A run that starts at the same time may begin before the server reads the stream for this reader. Then its first events
   are missing, or all but its end.
 - `state_update` announces a write to the state, and may overtake the events of a run. So it is a hint to look at the
@@ -37,7 +40,7 @@ from ..events.timed_iterator import TIMED_OUT, TimedIterator, TimedOut
 from ..idle import end_events
 from .connect import ThreadFollower, is_due, is_running
 from .http import Received
-from .join.attach import outcome_of_error
+from .join.attach import outcome_of_error, replays
 from .join.run_stream import Connected, run_announcements, thread_events
 from .outcome import ACTIVE
 from .source import WatchedBy
@@ -138,6 +141,10 @@ class _Following:
         """The run that is skipped up to its end, because it was emitted already."""
         self._look_until: float | None = None
         """When the thread is looked at, at the latest; None without a hint."""
+        self._is_slow = False
+        """Whether the server sends the thread's stream slowly."""
+        self._attaches = False
+        """Whether the thread is looked at now, to attach to a run that has begun."""
 
     @relaying
     async def batches(self) -> Relayed:
@@ -145,6 +152,7 @@ class _Following:
         try:
             yield self._look()
             await self._follower.prepare()
+            self._is_slow = await self._follower.platform.streams_threads_slowly()
             while True:
                 notice = await self._next()
                 if isinstance(notice, Received):
@@ -153,7 +161,7 @@ class _Following:
                     events = await self._after_gap() if isinstance(notice, Connected) else []
                 if events:
                     yield to_batch(events)
-                if not isinstance(notice, Received):
+                if self._attaches or not isinstance(notice, Received):
                     yield self._look()
                     self._hand_end()
         except (ConnectionLost, PlatformError) as error:
@@ -172,7 +180,7 @@ class _Following:
     @relaying
     async def _look(self) -> Relayed:
         """Yields the thread as it is, and the run that is running. Later runs come from the stream."""
-        self._look_until = None
+        self._look_until, self._attaches = None, False
         yield self._follower.batches(joins=is_running, follow=False)
         self._skipped = self._follower.attached_run
 
@@ -211,6 +219,9 @@ class _Following:
         events = [] if before is None else await self._end(before)
         if self._follower.has_emitted(run_id) or not await self._follower.thread.exists():
             self._skipped = run_id
+            return events
+        if self._is_slow and (run := await self._follower.thread.run(run_id)) is not None and replays(run):
+            self._skipped, self._attaches = run_id, True
             return events
         self._run = _Followed(run_id, *await self._follower.translator_of(run_id))
         return events + self._run.translator.start()

@@ -221,6 +221,46 @@ async def test_where_runs_are_only_announced_the_thread_is_looked_at_then(
             watchers.assert_holds(agui_client, await values_of(run))
 
 
+class OfAnOldServer(httpx.AsyncHTTPTransport):
+    """To a server that says that it is of this version; and which runs' own streams were joined."""
+
+    def __init__(self, version: str) -> None:
+        super().__init__()
+        self.joined: list[str] = []
+        self._version = version
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        if request.url.path == "/info":
+            info = {"version": self._version, "langgraph_py_version": "1.0.5"}
+            return httpx.Response(200, json=info, request=request)
+        if request.url.path.endswith("/stream") and "/runs/" in request.url.path:
+            self.joined.append(request.url.path.split("/")[-2])
+        return await super().handle_async_request(request)
+
+
+@pytest.mark.parametrize(("version", "is_slow"), [("0.5.42", True), ("0.10.0", False), ("later", False)])
+async def test_where_a_threads_stream_is_slow_runs_that_are_kept_are_attached_to(
+    dev_server: str, gate: Gates, agui_client: AguiClient, version: str, is_slow: bool
+) -> None:
+    transport = OfAnOldServer(version)
+    gate.hold("a first 3")
+    async with LangGraphClient(httpx.AsyncClient(base_url=dev_server, transport=transport, timeout=WITHIN)) as client:
+        thread = Started(client, (await client.threads.create())["thread_id"], "")
+        async with watching(client, thread.thread_id) as watchers:
+            kept = await thread.next("gated_chat", gate, run="a", **FULL)
+            await gate.reached("a first 3")
+            await watchers.says("One two three ")
+            gate.open("*")
+            await watchers.told(kept.run_id)
+            other = await thread.next("gated_chat", gate, run="b", **TOKENS)
+            assert streamed(await watchers.told(other.run_id)) == FIRST + SECOND
+            asking = await thread.next("gated_asking", gate, **FULL)
+            assert ending(await watchers.told(asking.run_id)) == "interrupt"
+            assert watchers.first.ended == [kept.run_id, other.run_id, asking.run_id]
+            watchers.assert_holds(agui_client, await values_of(thread))
+    assert set(transport.joined) == ({kept.run_id, asking.run_id} if is_slow else set())
+
+
 async def test_announcements_that_are_lost_are_made_up_for(
     client: LangGraphClient, way: Way, gate: Gates, agui_client: AguiClient
 ) -> None:
