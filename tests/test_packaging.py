@@ -140,13 +140,18 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return copy
 
 
+def _build(kind: str, project: Path, folder: Path) -> None:
+    """What a build frontend has the backend do, which is a process in the project's folder."""
+    script = f"from setuptools import build_meta; build_meta.build_{kind}({str(folder)!r})"
+    ran = subprocess.run([sys.executable, "-c", script], cwd=project, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+
+
 @pytest.fixture(scope="module")
 def sdist(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The source distribution, unpacked."""
     files, folder = files_below(tree), tmp_path_factory.mktemp("sdist")
-    script = f"from setuptools import build_meta; build_meta.build_sdist({str(folder)!r})"
-    ran = subprocess.run([sys.executable, "-c", script], cwd=tree, capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stderr
+    _build("sdist", tree, folder)
     (made,) = folder.glob("*.tar.gz")
     with tarfile.open(made) as archive:
         archive.extraction_filter = getattr(tarfile, "data_filter", None)  # Python below 3.11.4 has none
@@ -160,9 +165,7 @@ def sdist(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
     """The wheel, built from the source distribution."""
     built = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
-    ran = subprocess.run([*command, "--wheel-dir", built, sdist], capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stderr
+    _build("wheel", sdist, built)
     (made,) = built.glob("*.whl")
     return zipfile.ZipFile(made)
 

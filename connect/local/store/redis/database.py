@@ -168,9 +168,17 @@ class RedisRunDatabase(RedisLeaseRenewer, RunDatabase):
         await self._commands.ask(noted)
 
     async def lost_threads(self, namespace: str) -> list[LostThread]:
-        """See `RunDatabase.lost_threads`. Drops runs that were claimed long ago and have ended."""
+        """See `RunDatabase.lost_threads`. Drops runs that were claimed long ago and have ended. The others stay noted
+        for another day, because a run may last longer."""
         name, lost = continuable_key(namespace), list[LostThread]()
-        noted: Any = await self._commands.ask(lambda: self._client.zrange(name, 0, -1, withscores=True))
+
+        async def read() -> Any:
+            async with self._client.pipeline(transaction=False) as pipeline:
+                pipeline.zrange(name, 0, -1, withscores=True)
+                pipeline.pexpire(name, _DAY)
+                return (await pipeline.execute())[0]
+
+        noted = await self._commands.ask(read)
         for runs in (noted[start : start + _AT_ONCE] for start in range(0, len(noted), _AT_ONCE)):
             threads = [continuable_thread(namespace, run) for run, _ in runs]
             asked = [(self._lease_and_line_keys(thread), (self._lease_ms // 2,)) for thread in threads]

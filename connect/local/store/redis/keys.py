@@ -12,7 +12,7 @@ The keys of a thread have one hash tag, so that they are in one slot. Ids are qu
 | `readers:<fence>` | hash: the processes with readers of the run, and until when each note is valid | after two leases |
 | `live` | channel: claims (`started`, and `back` from an owner whose lease had expired), `turn`, `mark`; earlier versions send entries too | |
 | `appended` | channel: the fence of a run that has a new entry | |
-| `agui:continuable:<namespace>` | sorted set: the threads whose runs have an input, each with the token of the run, and when it was claimed | a day after the last claim |
+| `agui:continuable:<namespace>` | sorted set: the threads whose runs have an input, each with the token of the run, and when it was claimed | a day after the last claim, or the last look for lost runs |
 | `agui:handed-over:<namespace>` | channel: a run was handed over | |
 | `agui:owner:<owner>` | channel of a process: the fence of a run that another process wants to stop, or no longer reads | |
 | `agui:wake:<process>` | stream: gets an entry when the process should read other logs | after a minute |

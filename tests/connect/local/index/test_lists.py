@@ -16,6 +16,7 @@ from langgraph_agui.connect import Local, Runs
 from langgraph_agui.connect.testing import Pause
 
 from tests.support.streams.pausing_graphs import speaking
+from tests.support.sweeps import SWEEP
 
 from .places import KINDS, at_random, conversation, filled, listed, opened, said
 
@@ -43,7 +44,7 @@ def cost(seen: list[str]) -> int:
     return sum("SELECT count(*) FROM agui_threads" not in each for each in seen)
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=SWEEP)])
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_list_has_what_its_checkpointer_has(kind: str, seed: int, tmp_path: Path) -> None:
     await at_random(kind, tmp_path / "threads.sqlite", seed, steps=60)

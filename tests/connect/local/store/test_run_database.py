@@ -1,4 +1,5 @@
-"""What every run database does: two processes, which share one. What depends on time and on outages is in `redis/`."""
+"""What every run database does: two processes, which share one. Time passes for the database by `SharedRuns.advance`.
+What a store does in an outage is in `redis/`, and what is in a file in `sqlite/`."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -12,13 +13,25 @@ from langgraph_agui.connect.local.store.active_run import LastRun, ThreadKey
 from langgraph_agui.connect.local.store.appends import Appends
 from langgraph_agui.connect.local.store.background import Background
 from langgraph_agui.connect.local.store.records import MORE, SNAPSHOT, Claim, Entry, RunEnd
-from langgraph_agui.connect.local.store.run_database import Append, Appended, Claimed, Log, News, Own, RunDatabase
+from langgraph_agui.connect.local.store.run_database import (
+    LOG_KEPT,
+    Append,
+    Appended,
+    Claimed,
+    Log,
+    News,
+    Own,
+    RunDatabase,
+)
 from langgraph_agui.translator import Cancelled, Failed, Finished
 
 from tests.support.clients.batch_readers import turns, until
-from tests.support.servers.databases.run_databases import RUN_DATABASES, SharedRuns, on_each
+from tests.support.servers.databases.run_databases import LEASE, OF_PROCESSES, RUN_DATABASES, SharedRuns, on_each
 
 THREAD, OTHER = ThreadKey("n", "t"), ThreadKey("n", "u")
+DAY = 86_400.0
+WHERE_TIME_PASSES = pytest.mark.parametrize("processes", on_each(OF_PROCESSES), indirect=True)
+"""A test of what expires: in a database of one process no lease does."""
 
 
 class Process:
@@ -56,10 +69,20 @@ class Process:
         [answer] = await self.database.append([Append(own, status, entry(own, number, kind), number - 1)])
         return answer
 
-    async def expires(self, leases: float) -> None:
-        """The lease of the thread's run expired so many leases ago, and this process has been in contact for longer."""
-        await self.database.keep_contact(is_first=False)
-        await self.shared.expire(THREAD, self.database.process, leases)
+    async def lives(self, leases: float) -> None:
+        """So many leases pass, in which this process keeps in contact, and others do nothing."""
+        for _ in range(round(leases * 4)):
+            await self.returns_after(LEASE / 4)
+
+    async def returns_after(self, seconds: float) -> None:
+        """So much time passes, and then this process makes contact, or keeps it."""
+        is_first = self._contact is None
+        await self.shared.advance(seconds)
+        self._contact = await self.database.keep_contact(is_first=is_first)
+
+    async def state(self, thread: ThreadKey = THREAD) -> str:
+        """That of the lease of a thread."""
+        return (await self.database.lease_of(thread)).state
 
     async def hears(self) -> None:
         """Returns when the process can be woken."""
@@ -132,7 +155,9 @@ async def test_claims_and_ends_that_come_again_or_late_change_nothing(one: Proce
     assert not isinstance(await one.asks(THREAD, "token", claim), Claimed)
     assert (await other.database.lease_of(THREAD)).state == "free"
     assert (await other.database.lease_of(THREAD)).last == end(own)
+    await other.database.request_cancel(THREAD, own.fence, "one")
     second = await other.claims("second")
+    assert await other.appends(second, 1, SNAPSHOT) == Appended("ok", False, 0)
     assert await one.database.renew([own, second]) == [False, True]
     assert not await one.database.release(replace(own, token="another"), end(own, Cancelled()))
     assert (await one.appends(own, 1, SNAPSHOT)).answer == "taken"
@@ -274,9 +299,8 @@ async def test_the_continuation_of_a_run_that_was_to_stop_is_asked_to_stop(
 ) -> None:
     run = await one.claims(run_input=b"input", has_input=True)
     await one.appends(run, 1, SNAPSHOT, status="stopping" if wanted == "by its owner" else "running")
-    if wanted == "by its owner":
-        await other.database.keep_contact(is_first=True)
-        await other.expires(1)
+    if wanted == "by its owner" and not one.shared.is_of_one_process:
+        await other.lives(1.75)
     else:
         await one.database.hand_over(run)
         await other.database.request_cancel(THREAD, run.fence, "one")
@@ -287,18 +311,16 @@ async def test_the_continuation_of_a_run_that_was_to_stop_is_asked_to_stop(
     assert not (await other.appends(next_one, 1, SNAPSHOT)).is_cancelled
 
 
-async def test_a_thread_waits_for_the_continuation_of_its_run_for_some_leases(one: Process, other: Process) -> None:
+async def test_a_thread_has_one_place_among_the_lost_ones_however_often_its_run_was_lost(
+    one: Process, other: Process
+) -> None:
     run = await one.claims(run_input=b"input", has_input=True)
-    if one.shared.is_of_one_process:
-        return  # no lease expires there
-    await other.database.keep_contact(is_first=True)
-    for leases, is_continuable in ((0.4, None), (0.6, True), (3.4, True), (3.6, False)):
-        await other.expires(leases)
-        lease = await other.database.lease_of(THREAD)
-        assert (lease.state == "doubt", lease.is_continuable) == (is_continuable is None, bool(is_continuable))
-        assert len(await other.database.lost_threads("n")) == (is_continuable is not None)
-    claim, contact = Claim("next", "chat", "other", {}), await other.database.keep_contact(is_first=False)
-    assert isinstance(await other.database.claim(THREAD, "token", claim, contact, run.fence), Claimed)
+    await one.database.hand_over(run)
+    again = await other.claims(continues=run.fence, run_input=b"input", has_input=True)
+    await other.database.hand_over(again)
+    for process in (one, other):
+        lost = await process.database.lost_threads("n")
+        assert [(each.thread, each.lease.fence) for each in lost] == [(THREAD, again.fence)]
 
 
 async def test_who_continues_runs_is_told_of_one_that_was_handed_over(one: Process, other: Process) -> None:
@@ -329,6 +351,210 @@ async def test_a_run_of_a_deleted_thread_does_not_have_it_any_more(one: Process,
     assert (await one.appends(ended, 2, "finished", status="free")).answer == "ok"
     assert not await one.database.has_log(Log(OTHER, ended.fence))
     assert (await other.claims("next")).fence > run.fence
+
+
+# --- what expires -----------------------------------------------------------------------------------------------------
+
+
+@WHERE_TIME_PASSES
+async def test_a_lease_is_valid_until_it_expires_then_in_doubt_and_lost_after_half_a_lease(
+    one: Process, other: Process
+) -> None:
+    run = await one.claims("first")
+    await other.lives(0.75)
+    assert await one.database.renew([run]) == [True]
+    await other.lives(0.75)
+    assert (await one.appends(run, 1, SNAPSHOT)).answer == "ok"
+    await other.lives(0.75)
+    lease = await other.database.lease_of(THREAD)
+    assert (lease.state, lease.claim, 0 < lease.seconds <= LEASE / 4) == ("valid", run.claim, True)
+    claim = Claim("second", "chat", "other", {})
+    assert await other.asks(THREAD, "token", claim) == run.claim
+    await other.lives(0.5)
+    lease = await other.database.lease_of(THREAD)
+    assert (lease.state, lease.claim, 0 < lease.seconds <= LEASE / 4) == ("doubt", run.claim, True)
+    assert 0 < await other.asks(THREAD, "token", claim) <= LEASE / 4
+    await other.lives(0.5)
+    lease = await other.database.lease_of(THREAD)
+    assert (lease.state, lease.claim, lease.is_continuable, lease.is_idle) == ("lost", run.claim, False, True)
+    second = await other.claims("second")
+    assert second.fence > run.fence
+    assert await one.database.renew([run]) == [False]
+    assert (await one.appends(run, 2)).answer == "taken"
+    assert [await one.database.release(run, end(run)), await one.database.hand_over(run)] == [False, False]
+    assert (await other.database.lease_of(THREAD)).claim == second.claim
+    assert [each.number for each in await other.database.entries(Log(THREAD, run.fence), 0)] == [1]
+
+
+@WHERE_TIME_PASSES
+@pytest.mark.parametrize("by", ["renew", "append", "release"])
+async def test_a_run_that_nobody_took_has_its_thread_again_and_its_owner_is_back(
+    one: Process, other: Process, by: str
+) -> None:
+    run, news = await one.claims(), list[News | None]()
+    await other.database.subscribe(THREAD, news.append)
+    await other.lives(2)
+    assert await other.state() == "lost"
+    if by == "renew":
+        assert await one.database.renew([run]) == [True]
+    elif by == "append":
+        assert (await one.appends(run, 1, SNAPSHOT)).answer == "ok"
+    else:
+        assert await one.database.release(run, end(run))
+    assert await other.state() == ("free" if by == "release" else "valid")
+    await until(lambda: News("back", run.fence, run.claim) in news)
+    assert await one.database.renew([run]) == [by != "release"]
+    await other.database.publish_mark(THREAD, "mark")
+    await until(lambda: News("mark", mark="mark") in news)
+    assert news.count(News("back", run.fence, run.claim)) == 1
+    await other.database.unsubscribe(THREAD, news.append)
+
+
+@WHERE_TIME_PASSES
+async def test_a_process_that_was_away_waits_half_a_lease_before_it_takes_a_thread(
+    one: Process, other: Process
+) -> None:
+    """Rule 2 of `run_database.py`: its owner may have been away too."""
+    run = await one.claims()
+    claim, before = Claim("next", "chat", "other", {}), await other.database.keep_contact(is_first=True)
+    await other.returns_after(3 * LEASE)
+    assert await other.database.keep_contact(is_first=False) != before
+    assert isinstance(await other.database.claim(THREAD, "token", claim, before), float)
+    await other.lives(0.25)
+    assert await other.state() == "doubt"
+    assert isinstance(await other.asks(THREAD, "token", claim), float)
+    await other.lives(0.5)
+    assert await other.state() == "lost"
+    assert await one.state() == "doubt"  # it has been away for longer
+    assert isinstance(await other.database.claim(THREAD, "token", claim, before), float)
+    assert isinstance(await other.asks(THREAD, "token", claim, revision=run.fence), Claimed)
+
+
+@WHERE_TIME_PASSES
+async def test_a_thread_waits_for_the_continuation_of_its_run_for_some_leases(one: Process, other: Process) -> None:
+    run = await one.claims(run_input=b"input", has_input=True)
+    for leases, is_continuable in ((1.25, None), (0.5, True), (2.5, True), (0.5, False)):
+        await other.lives(leases)
+        lease = await other.database.lease_of(THREAD)
+        assert (lease.state == "doubt", lease.is_continuable) == (is_continuable is None, bool(is_continuable))
+        assert len(await other.database.lost_threads("n")) == (is_continuable is not None)
+        answer = await other.asks(THREAD, "token", Claim("next", "chat", "other", {}), revision=run.fence)
+        assert type(answer) is {None: float, True: Claim, False: Claimed}[is_continuable]
+    assert await other.database.lost_threads("n") == []
+    assert await one.database.renew([run]) == [False]
+
+
+@WHERE_TIME_PASSES
+async def test_the_input_of_a_lost_run_is_kept_for_a_day(one: Process, other: Process) -> None:
+    run = await one.claims(run_input=b"input", has_input=True)
+    await one.returns_after(0.75 * DAY)
+    await one.database.renew([run])
+    assert await other.database.lost_threads("n") == []
+    await other.returns_after(0.75 * DAY)
+    await other.lives(1)
+    assert await other.database.input_of(Log(THREAD, run.fence)) == b"input"
+    assert [each.lease.fence for each in await other.database.lost_threads("n")] == [run.fence]
+    await other.returns_after(1.25 * DAY)
+    assert await other.database.input_of(Log(THREAD, run.fence)) == b""
+    assert await other.database.lost_threads("n") == []
+
+
+@WHERE_TIME_PASSES
+async def test_how_a_run_ended_is_kept_for_a_day(one: Process, other: Process) -> None:
+    for run_id in ("first", "second"):  # the second day begins with the end of the second run
+        run = await one.claims(run_id)
+        await one.database.release(run, end(run))
+        await one.returns_after(0.75 * DAY)
+        assert (await other.database.lease_of(THREAD)).last == end(run)
+    await one.returns_after(0.5 * DAY)
+    lease = await other.database.lease_of(THREAD)
+    assert (lease.state, lease.fence, lease.last) == ("free", 0, None)
+    assert (await other.claims("third")).fence > run.fence
+
+
+@WHERE_TIME_PASSES
+async def test_a_log_is_kept_for_as_long_as_its_last_entry_says(one: Process, other: Process) -> None:
+    run = await one.claims()
+    log = Log(THREAD, run.fence)
+
+    async def kept(seconds: float) -> bool:
+        await other.returns_after(seconds)
+        has_log = await other.database.has_log(log)
+        assert (
+            has_log == bool(await other.database.entries(log, 0)) == (await other.database.logs(THREAD) == [log.fence])
+        )
+        return has_log
+
+    await one.appends(run, 1, SNAPSHOT)
+    assert await kept(LOG_KEPT)
+    assert (await one.database.append([Append(run, "running", None, 1)]))[0].answer == "ok"
+    assert await kept(LOG_KEPT + LEASE - 10)
+    await one.database.release(run, end(run))
+    await one.database.append([Append(run, "free", entry(run, 2, "finished"), 1, kept=3_600.0)])
+    assert await kept(3_600.0)
+    assert not await kept(LEASE + 1)
+
+
+@WHERE_TIME_PASSES
+async def test_a_process_has_readers_for_a_lease_after_its_last_note(one: Process, other: Process) -> None:
+    run = await one.claims()
+    for number, (leases, readers) in enumerate(((0.75, 1), (0.75, 1), (0.5, 0)), 1):
+        if readers:
+            await other.database.note_readers(THREAD, run.fence, "one", has_readers=True)
+        await other.returns_after(leases * LEASE)
+        assert await one.appends(run, number, SNAPSHOT) == Appended("ok", False, readers)
+
+
+@WHERE_TIME_PASSES
+async def test_a_ticket_has_its_place_for_a_lease_after_it_was_last_asked_for(one: Process, other: Process) -> None:
+    async def have_turn(*tickets: str) -> list[bool]:
+        return [await other.database.turn(THREAD, ticket, closes=False) is not None for ticket in tickets]
+
+    await one.database.keep_contact(is_first=True)
+    assert (await one.database.enter(THREAD, "a"))[1]
+    assert await have_turn("b", "c") == [False, False]
+    await other.returns_after(0.75 * LEASE)
+    assert await have_turn("b", "c") == [False, False]  # "a" is still valid
+    await other.returns_after(0.5 * LEASE)
+    assert (await one.database.lease_of(THREAD)).waiting == 2
+    assert await have_turn("c", "b", "a") == [False, True, False]
+    await other.database.leave(THREAD, "b")
+    assert await have_turn("a", "c") == [False, True]  # "a" has come again, after "c"
+    await one.returns_after(2 * LEASE)
+    assert (await one.database.lease_of(THREAD)).waiting == 0
+    assert (await one.database.enter(THREAD, "d"))[1]
+
+
+@WHERE_TIME_PASSES
+async def test_a_ticket_closes_a_thread_for_a_lease_at_most(one: Process, other: Process) -> None:
+    claim = Claim("r", "chat", "one", {})
+    assert await other.database.turn(THREAD, "a", closes=True)
+    await one.lives(0.75)
+    assert await one.asks(THREAD, "token", claim) == "closed"
+    assert await other.database.turn(THREAD, "a", closes=True)
+    await one.lives(0.75)
+    assert await one.asks(THREAD, "token", claim) == "closed"
+    await one.lives(0.5)
+    assert isinstance(await one.asks(THREAD, "token", claim), Claimed)
+
+
+@WHERE_TIME_PASSES
+async def test_a_thread_of_a_database_that_has_lost_its_data_may_have_a_run_for_half_a_lease(
+    one: Process, other: Process
+) -> None:
+    run = await one.claims()
+    await other.lives(0.5)
+    await one.appends(run, 1, SNAPSHOT)
+    await one.shared.empty()
+    await other.lives(0.25)
+    assert [await other.state(), await other.state(OTHER)] == ["doubt", "doubt"]
+    assert isinstance(await other.asks(THREAD, "token", Claim("next", "chat", "other", {})), float)
+    assert (await one.appends(run, 2)).answer == "gap"
+    assert (await one.appends(run, 2, SNAPSHOT)).answer == "ok"
+    assert [await other.state(), await other.state(OTHER)] == ["valid", "doubt"]
+    await other.lives(0.75)
+    assert [await other.state(), await other.state(OTHER)] == ["valid", "free"]
+    assert await other.database.entries(Log(THREAD, run.fence), 0) == [entry(run, 2, SNAPSHOT)]
 
 
 # --- the events of runs -----------------------------------------------------------------------------------------------

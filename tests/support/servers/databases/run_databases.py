@@ -33,6 +33,29 @@ LEASE = 60.0
 """The lease of `SharedRuns.database`, in seconds: it is over when a test ends it."""
 TIMEOUT = 5.0
 
+_ADVANCE = """
+local ms = tonumber(ARGV[1])
+local function earlier(time) return string.format('%.0f', time - ms) end
+for _, key in ipairs(redis.call('KEYS', 'agui:*')) do
+  local is_of = function(ending) return string.find(key, ending) ~= nil end
+  if is_of(':thread$') then
+    local till = redis.call('HGET', key, 'until')
+    if till then redis.call('HSET', key, 'until', earlier(till)) end
+  elseif is_of(':alive$') or is_of(':readers:%d+$') then
+    for _, name in ipairs(redis.call('HKEYS', key)) do
+      redis.call('HSET', key, name, earlier(redis.call('HGET', key, name)))
+    end
+  elseif is_of(':logs$') or is_of('^agui:continuable:') then
+    for _, name in ipairs(redis.call('ZRANGE', key, 0, -1)) do redis.call('ZINCRBY', key, -ms, name) end
+  elseif is_of('^agui:contact:') or is_of('^agui:emptied$') then
+    redis.call('SET', key, earlier(redis.call('GET', key)), 'KEEPTTL')
+  end
+  local expires = redis.call('PTTL', key)
+  if expires >= 0 then redis.call('PEXPIRE', key, expires - ms) end
+end
+"""
+"""Argument: ms. The tables of `keys.py` say what is in a key."""
+
 Fault = Callable[[float, random.Random], Awaitable[None]]
 """What may happen to a database, with a lease in seconds and a source of chance."""
 
@@ -83,6 +106,11 @@ class SharedRuns(ABC):
         """Loses all data. Data in memory are those of processes that have not begun yet: the others keep theirs."""
 
     @abstractmethod
+    async def advance(self, seconds: float) -> None:
+        """So much time passes for the database, in which nothing uses it. The contacts of processes change with it:
+        they are those of the moment of which they speak."""
+
+    @abstractmethod
     async def drop_newest(self, thread: ThreadKey, fence: int) -> None:
         """Loses the newest entry of a run's log."""
 
@@ -128,6 +156,9 @@ class InMemory(SharedRuns):
 
     async def empty(self) -> None:
         self.data = MemoryData()
+
+    async def advance(self, seconds: float) -> None:
+        pass  # nothing in it depends on a clock
 
     async def drop_newest(self, thread: ThreadKey, fence: int) -> None:
         if log := self.data.logs.get(Log(thread, fence)):
@@ -190,6 +221,14 @@ class InFile(SharedRuns):
 
     def _files(self) -> list[str]:
         return [f"{self.address}{end}" for end in ("", "-wal", "-shm")]
+
+    async def advance(self, seconds: float) -> None:
+        """All times in the file, which are its numbers with a fraction, are so much longer ago."""
+        with closing(sqlite3.connect(self.address)) as database, database:
+            for (table,) in database.execute("SELECT name FROM sqlite_master WHERE sql LIKE '% REAL%'").fetchall():
+                for _, column, kind, *_ in database.execute(f"PRAGMA table_info({table})").fetchall():
+                    if kind == "REAL":
+                        database.execute(f"UPDATE {table} SET {column} = {column} - ?", (seconds,))
 
     async def drop_newest(self, thread: ThreadKey, fence: int) -> None:
         for log, newest in self._change("SELECT log, newest FROM logs WHERE fence = ?", fence):
@@ -275,6 +314,11 @@ class InRedis(SharedRuns):
     async def empty(self) -> None:
         async with self._client() as client:
             await client.flushall()
+
+    async def advance(self, seconds: float) -> None:
+        """What expires does so earlier, and all times are so much longer ago."""
+        async with self._client() as client:
+            await client.eval(_ADVANCE, 0, round(seconds * 1_000))
 
     async def drop_newest(self, thread: ThreadKey, fence: int) -> None:
         log = Keys(thread).log(fence)

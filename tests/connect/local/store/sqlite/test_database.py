@@ -14,7 +14,7 @@ from langgraph_agui.connect import SqliteRunStore
 from langgraph_agui.connect.errors import StoreUnavailableError
 from langgraph_agui.connect.local.store.active_run import LastRun, ThreadKey
 from langgraph_agui.connect.local.store.records import Claim, Entry, RunEnd
-from langgraph_agui.connect.local.store.run_database import Append, Appended, Claimed, Log, Own, RunDatabase
+from langgraph_agui.connect.local.store.run_database import Append, Appended, Claimed, Own, RunDatabase
 from langgraph_agui.connect.local.store.run_store import RunStore
 from langgraph_agui.connect.local.store.sqlite.tables import opened
 from langgraph_agui.translator import Finished
@@ -60,47 +60,6 @@ def change(path: Path, *statements: str) -> list[Any]:
         database.close()
 
 
-async def test_a_command_that_is_carried_out_again_or_late_changes_nothing(store: RunStore) -> None:
-    own, database, contact = await claimed(store), store._database, store._contact.now
-    assert await database.claim(THREAD, "token", CLAIM, contact) == Claimed(own.fence, None)
-    for number, kind in ((1, "snapshot"), (2, "more"), (2, "more"), (1, "snapshot")):
-        assert (await appended(database, own, number, kind)).answer == "ok"
-    log = Log(THREAD, own.fence)
-    assert [entry.number for entry in await database.entries(log, 0)] == [1, 2]
-    assert [await database.release(own, _end("first")), await database.release(own, _end("late"))] == [True, True]
-    assert await database.claim(THREAD, "token", CLAIM, contact) == "closed"
-    assert isinstance(await database.claim(THREAD, "sent before an outage", CLAIM, b"another"), float)
-    assert (await appended(database, own, 2, "more")).answer == "taken"
-    await database.request_cancel(THREAD, own.fence, "p")
-    lease = await database.lease_of(THREAD)
-    assert (lease.state, lease.fence, (await database.lease_of(THREAD)).last) == ("free", own.fence + 1, _end("first"))
-
-
-async def test_a_log_has_no_gaps_and_a_snapshot_takes_its_place(store: RunStore) -> None:
-    own, database = await claimed(store), store._database
-    assert (await appended(database, own, 2, "more")).answer == "gap"
-    for number in (1, 2):
-        assert (await appended(database, own, number, "snapshot" if number == 1 else "more")).answer == "ok"
-    assert (await database.append([Append(own, "running", None, 3)]))[0].answer == "gap"
-    assert (await appended(database, own, 7, "snapshot")).answer == "ok"
-    assert [entry.number for entry in await database.entries(Log(THREAD, own.fence), 0)] == [7]
-
-
-async def test_an_owner_whose_file_has_lost_its_data_has_its_thread_again_and_others_wait_for_it(
-    store: RunStore, path: Path
-) -> None:
-    own, database = await claimed(store), store._database
-    assert (await appended(database, own, 1, "snapshot")).answer == "ok"
-    for end in ("", "-wal", "-shm"):
-        os.unlink(f"{path}{end}")
-    await store._contact.keep()
-    assert (await database.lease_of(THREAD)).state == "doubt"
-    assert isinstance(await database.claim(THREAD, "another", CLAIM, store._contact.now), float)
-    assert (await appended(database, own, 2, "more")).answer == "gap"
-    assert (await appended(database, own, 2, "snapshot")).answer == "ok"
-    assert (await database.lease_of(THREAD)).state == "valid"
-
-
 async def test_a_run_of_a_machine_that_was_started_again_is_lost(store: RunStore, path: Path) -> None:
     """The clock has begun again: what is in the file seems to be in the future."""
     own = await claimed(store)
@@ -127,15 +86,6 @@ async def test_what_nobody_needs_any_more_is_deleted(store: RunStore, path: Path
         change(path, f"UPDATE {name} SET {column} = {column} - 1e6")
     await store._contact.keep()
     assert [name for name in kept if change(path, f"SELECT count(*) FROM {name}") != [[(0,)]]] == []
-
-
-async def test_a_log_is_kept_for_as_long_as_its_last_entry_says(store: RunStore, path: Path) -> None:
-    own, database = await claimed(store), store._database
-    for kept in (3_600.0, 60.0):
-        await database.append([Append(own, "running", Entry(own.fence, 1, "snapshot", 1, b"frame"), 0, kept=kept)])
-        change(path, f"UPDATE logs SET kept = kept - {100 + LEASE}")
-        await store._contact.keep()
-        assert await database.has_log(Log(THREAD, own.fence)) == (kept > 100)
 
 
 async def test_the_write_ahead_log_is_bounded(store: RunStore, path: Path) -> None:
