@@ -33,7 +33,7 @@ CHECKPOINTED = [
 # --- every kind of run, after it has ended ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("name", "version"), one_each([fixture.name for fixture in CHECKPOINTED], VERSIONS, of=2))
+@pytest.mark.parametrize(("name", "version"), one_each([fixture.name for fixture in CHECKPOINTED], VERSIONS, of=3))
 async def test_after_each_run_a_client_that_connects_holds_what_the_thread_does(
     name: str, version: str, agui_client: AguiClient
 ) -> None:

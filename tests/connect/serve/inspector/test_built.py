@@ -26,7 +26,8 @@ def test_the_shipped_files_are_the_build_of_the_source(tmp_path: Path) -> None:
 
 
 def test_the_source_has_right_types() -> None:
-    in_node("node_modules/typescript/bin/tsc")
+    """The compiler remembers what it has checked: files that are as they were take half of the time."""
+    in_node("node_modules/typescript/bin/tsc", "--incremental", "--tsBuildInfoFile", "node_modules/.types.tsbuildinfo")
 
 
 def test_the_tests_of_its_parts_pass() -> None:
