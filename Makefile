@@ -53,6 +53,8 @@ INSTALL = install() { PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip insta
 	>$(LOG) 2>&1 || { cat $(LOG) >&2; return 1; }; }; install
 # The versions that were tested; empty: the newest that pyproject.toml admits.
 INSTALL_FLAGS ?= --constraint tests/versions/current.txt
+# The dependency groups of what the checks use.
+GROUPS ?= dev
 # With CI=true in the environment, what would be skipped fails: see tests/support/no_skips.py.
 PYTEST := $(RUN) -m pytest -p tests.support.no_skips
 # Where services are refused, whether the machine has them or not: see tests/support/no_services.py.
@@ -198,7 +200,7 @@ golden: $(VENV)/.dev
 test-versions: test-oldest test-middle test-newest
 
 test-oldest:
-	$(MAKE) unit VENV=.venv-oldest INSTALL_FLAGS='--constraint tests/versions/oldest.txt' \
+	$(MAKE) unit VENV=.venv-oldest INSTALL_FLAGS='--constraint tests/versions/oldest.txt' GROUPS='lint test' \
 		PYTEST_ARGS='-p tests.versions.oldest -m "not newest and not sweep" $(PYTEST_ARGS)'
 
 test-middle:
@@ -236,7 +238,7 @@ $(VENV)/.installed: pyproject.toml $(VENV)/.modules | $(VENV)/.created
 
 $(VENV)/.dev: pyproject.toml tests/versions/current.txt | $(VENV)/.installed
 	@echo 'installing what the checks use into $(VENV)'
-	@$(INSTALL) --group dev
+	@$(INSTALL) $(GROUPS:%=--group %)
 	@touch $@
 
 $(VENV)/.docs: pyproject.toml | $(VENV)/.installed

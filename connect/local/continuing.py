@@ -110,7 +110,7 @@ async def continue_run(source: GraphSource, intake: Intake, options: Options, lo
                 ending=ending,
             )
         )
-    submit_queued(queued)
+    submit_queued(queued, run)
     if run_input.client_input is not None:
         client_input = RunAgentInput.model_validate(run_input.client_input)
         submit_rest(source, await RunRequest.of(client_input, options, intake, "error"), run)

@@ -84,11 +84,12 @@ def submit_rest(source: GraphSource, request: RunRequest, first: Run) -> None:
     _Input(source, request).own_rest(first, request.without_answers(request.view))
 
 
-def submit_queued(inputs: Iterable[tuple[GraphSource, RunRequest]]) -> None:
-    """Submits inputs of one thread in the background, in this order: each waits for the end of the active run."""
+def submit_queued(inputs: Iterable[tuple[GraphSource, RunRequest]], run: Run) -> None:
+    """Submits the inputs that have followed a run to this process, in the background and in this order: each waits for
+    the end of the run."""
     lock = asyncio.Lock()
     for source, request in inputs:
-        _Input(source, request).own_queued(lock)
+        _Input(source, request).own_queued(lock, run)
 
 
 class _Input:
@@ -164,17 +165,20 @@ class _Input:
         with made:
             return await submit(request, LocalPort(self._thread, request, now, ticket, made, self._follow))
 
-    def own_queued(self, lock: asyncio.Lock | None = None) -> asyncio.Task[Batches]:
-        """Returns a task that starts the run of the input when it has its turn. `lock`: see `turns.turn_on`."""
+    def own_queued(self, lock: asyncio.Lock | None = None, came_with: Run | None = None) -> asyncio.Task[Batches]:
+        """Returns a task that starts the run of the input when it has its turn. `lock`: see `turns.turn_on`.
+        `came_with`: see `QueuedInputs.own`."""
         intake, request = self._intake, self._request
         follows_run = intake.on_lost == "continue" and is_owners(intake, self._source) and not request.follows
-        return self._own(self._in_turn(waits=True, lock=lock), self._as_json if follows_run else None)
+        return self._own(self._in_turn(waits=True, lock=lock), self._as_json if follows_run else None, came_with)
 
     def _as_json(self) -> dict[str, Any]:
         return queued_input(self._request.run_input, self._source.user, self._request.before)
 
-    def _own(self, work: Coroutine[Any, Any, _Result], as_json: AsJson | None = None) -> asyncio.Task[_Result]:
-        """Returns a task that the process's runs own, and that may outlive the request. `as_json`: see
+    def _own(
+        self, work: Coroutine[Any, Any, _Result], as_json: AsJson | None = None, came_with: Run | None = None
+    ) -> asyncio.Task[_Result]:
+        """Returns a task that the process's runs own, and that may outlive the request. `as_json`, `came_with`: see
         `QueuedInputs.own`."""
         source = self._source
         return source.runs.queue.own(
@@ -184,6 +188,7 @@ class _Input:
             run_id=self._request.run_input.run_id,
             needs_reader=self._intake.on_disconnect == "cancel",
             as_json=as_json,
+            came_with=came_with,
         )
 
     def _follow(self, first: Run, rest: RunRequest) -> Batches:

@@ -4,9 +4,15 @@ Loaded with `-p tests.versions.oldest`, which `make test-oldest` does beside `-m
 `tests.versions.older`.
 """
 
+from pathlib import Path
+
 import pytest
 
 from tests.versions.older import leave_out
+
+LATER = "tests/connect/acp"
+"""The tests that need the dependency group `later`, which is not installed here: `mcp`, which the extra `acp` requires,
+asks for a later httpx than the oldest."""
 
 GRPC = "google-"
 """The models whose adapter, in its version for langchain-core 1.0, speaks gRPC: no canned HTTP answers it."""
@@ -36,6 +42,11 @@ OTHERWISE = {
 }
 """Tests, by how their names begin, of what the oldest versions do otherwise. That what is told ends right there too is
 the conformance tests' to say, which run on them."""
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leaves out the tests of `LATER`."""
+    return True if collection_path.as_posix().endswith(LATER) else None
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -3,7 +3,9 @@
 An input is queued while another run is active on its thread. Its task does not depend on the request. Rules:
 - Nothing is lost silently: an input that is refused, fails or is given up is logged, even without a reader.
 - An input that does not need its reader runs even if the reader has left.
-- If the run before an input is handed over to another process, the input follows it, if that process can run it.
+- If the run before an input is handed over to another process, the input follows it, if that process can run it. It
+  is stored with the run then, until the run ends. So if that process loses the run too, for example because it is
+  frozen, the input follows the run again, and does not run there as well.
 - The feeds of the thread wake when an input is no longer queued, because they may have waited for it.
 """
 
@@ -43,13 +45,14 @@ class AgentKey(NamedTuple):
 @dataclass(slots=True)
 class _Queued:
     """A queued input. `label`: its name in log lines. `needs_reader`: whether it is given up when its reader leaves.
-    `as_json`: see `QueuedInputs.own`."""
+    `as_json`, `came_with`: see `QueuedInputs.own`."""
 
     agent: Hashable
     thread: ThreadKey
     label: str
     needs_reader: bool
     as_json: AsJson | None
+    came_with: object
 
 
 class QueuedInputs:
@@ -69,16 +72,18 @@ class QueuedInputs:
         run_id: str,
         needs_reader: bool = False,
         as_json: AsJson | None = None,
+        came_with: object = None,
     ) -> asyncio.Task[_Made]:
         """Makes a task of `work`, which waits for the end of another run and then starts the run of the input.
 
         - `needs_reader`: whether the task is also cancelled when its client leaves.
         - `as_json`: returns the input as another process can submit it; see `run_input.queued_input`. None if no other
           process can.
+        - `came_with`: the run that the input has followed to this process; None if it has arrived here.
         """
         task = asyncio.get_running_loop().create_task(work)
         label = log_context(agent, thread.thread_id, run_id)
-        self._queued[task] = _Queued(agent, thread, label, needs_reader, as_json)
+        self._queued[task] = _Queued(agent, thread, label, needs_reader, as_json, came_with)
         task.add_done_callback(self._disown)
         return task
 
@@ -146,10 +151,19 @@ class QueuedInputs:
                 continue
             with suppress(NotJsonError):
                 queued_inputs.append(queued.as_json())
-                self._handed_over.add(task)
-                task.cancel()
-                _log.warning("A queued input follows its run to another process (%s).", queued.label)
+                self._leave(task)
         return queued_inputs
+
+    def give_way(self, run: object) -> None:
+        """Cancels the inputs that came with a run which this process has lost. Whoever continues the run has them."""
+        for task, queued in self._queued.items():
+            if queued.came_with is run and not (task.done() or task.cancelling()):
+                self._leave(task)
+
+    def _leave(self, task: asyncio.Task[Any]) -> None:
+        self._handed_over.add(task)
+        task.cancel()
+        _log.warning("A queued input follows its run to another process (%s).", self._queued[task].label)
 
     def _disown(self, task: asyncio.Task[Any]) -> None:
         queued = self._queued.pop(task)

@@ -460,6 +460,7 @@ class Runs:
         if self._live.get(run.thread) is run:
             del self._live[run.thread]
         if run.is_handed_over:
+            self.queue.give_way(run)
             return
         self._run_end.call(run)
         if run.has_checkpointer:

@@ -172,6 +172,12 @@ class MemoryRunDatabase(RunDatabase):
             await self.leave(thread, ticket)
         return Claimed(state.fence, state.last)
 
+    async def withdraw(self, thread: ThreadKey, token: str) -> None:
+        """See `RunDatabase.withdraw`. No claim is carried out later."""
+        run = self._data.thread(thread).run
+        if run is not None and run.token == token:
+            self.free(run, None)
+
     async def renew(self, runs: Sequence[Own]) -> list[bool]:
         """See `RunDatabase.renew`."""
         return [self._is_owned(own) for own in runs]

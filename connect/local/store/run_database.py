@@ -19,7 +19,8 @@ Rules for every implementation:
      (`is_first=False`) finds no such note, the data were lost, and the database has been empty since now. If a process
      that makes contact for the first time finds none, the database is new, and no thread is in doubt.
 3. Every command may be carried out twice, or late, because a caller that gets no answer sends its command again.
-   - A claim has a token. A claim of a run that has ended does nothing, nor does a claim with an earlier contact.
+   - A claim has a token. A claim of a run that has ended does nothing, nor does a claim with an earlier contact, or
+     one that was withdrawn.
    - An entry that the log already has is not written again.
 4. A run keeps its thread as long as no higher fence is known, even if its lease has expired or the database has lost
    its data: the next command of the run takes the thread again.
@@ -235,6 +236,10 @@ class RunDatabase(LeaseRenewer, Protocol):
         as it is: the caller encrypts it.
 
         `ticket`: the ticket of the input that starts the run. It leaves the line if the claim is granted."""
+
+    async def withdraw(self, thread: ThreadKey, token: str) -> None:
+        """Takes back a claim that got no answer. If it was granted, the thread is free again. If it is carried out
+        later, it does nothing."""
 
     async def input_of(self, log: Log) -> bytes:
         """Returns the `run_input` of a run that has not ended, whether or not its owner is lost. Returns nothing

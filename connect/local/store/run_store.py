@@ -12,8 +12,10 @@ Rules:
 5. Questions about runs of this process are answered without the database. So these runs accept new readers even while
    the database does not answer.
 6. While the database does not answer, questions about other processes raise `StoreUnavailableError`.
-7. A run is claimed for one lease, which its publisher renews. A claim whose answer is lost may leave a lease behind:
-   then the thread is busy until that run counts as lost. After an outage of a third of a lease, no lease is left.
+7. A run is claimed for one lease, which its publisher renews. A claim that gets no answer may have been granted. Its
+   run does not begin, and nobody may continue it, since its sender is told to send it again. So the claim is withdrawn
+   as soon as the database answers, and until then the thread is busy. If this process is lost before that, the run is
+   lost too, and is continued if it has an input.
 8. While it is in doubt whether a run is lost (`run_database`), questions and claims for its thread wait.
 9. A lost run that has an input stays active for `run_database.CONTINUED_WITHIN` leases, so that a process can continue
    it. Its readers wait for that.
@@ -27,6 +29,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
+from itertools import chain, repeat
 from typing import Any, Final, Protocol
 from uuid import uuid4
 from weakref import WeakSet, WeakValueDictionary
@@ -39,7 +42,7 @@ from ..checkpointers import has_checkpointer
 from ..encryption import cipher_of
 from .active_run import ActiveRun, LastRun, OwnedRun, ThreadKey, ThreadNow
 from .appends import Appends
-from .background import Background
+from .background import PAUSES, Background
 from .contact import Contact
 from .feed import Feed
 from .followed_run import FollowedRun
@@ -156,6 +159,8 @@ class RunStore(ABC):
         """The last run of each thread in this process, until the database knows its end."""
         self._publishers: set[Publisher] = set()
         """All publishers. One may publish the end of its run after the next run of the thread has begun."""
+        self._withdrawing: set[asyncio.Task[None]] = set()
+        """The tasks that withdraw claims."""
         self._followed: WeakValueDictionary[tuple[ThreadKey, int], FollowedRun] = WeakValueDictionary()
 
     def key(self, graph: Pregel[Any, Any, Any, Any], agent: str | None, thread_id: str) -> ThreadKey:
@@ -211,9 +216,14 @@ class RunStore(ABC):
             news: TurnNews | None = None
             while True:
                 sent = clock()
-                claimed = await self._database.claim(
-                    thread, token, claim, self._contact.now, at, stored_input, ticket=ticket_id
-                )
+                try:
+                    claimed = await self._database.claim(
+                        thread, token, claim, self._contact.now, at, stored_input, ticket=ticket_id
+                    )
+                except (StoreUnavailableError, asyncio.CancelledError):
+                    if not continues:  # if the claim was granted, another process continues the run
+                        self._withdraw(thread, token)
+                    raise
                 if claimed == "closed":
                     if news is None:
                         news = await closed.enter_async_context(TurnNews(self._database, thread))
@@ -233,6 +243,21 @@ class RunStore(ABC):
                     if ticket is not None:
                         ticket.has_left()
                     return self._hold(Own(thread, claimed.fence, token, claim), run, sent, claimed.last)
+
+    def _withdraw(self, thread: ThreadKey, token: str) -> None:
+        """Withdraws a claim that got no answer, in the background."""
+
+        async def withdraw() -> None:
+            for pause in chain(PAUSES, repeat(PAUSES[-1])):
+                try:
+                    await self._database.withdraw(thread, token)
+                    return
+                except StoreUnavailableError:
+                    await asyncio.sleep(min(pause, self._database.lease / 8))
+
+        task = asyncio.get_running_loop().create_task(withdraw(), name=f"withdrawal of a claim of {thread.thread_id}")
+        self._withdrawing.add(task)
+        task.add_done_callback(self._withdrawing.discard)
 
     def on_lost(self, continue_run: ContinueRun) -> Callable[[], None]:
         """Calls `continue_run` from now on with each run of any process that is lost and has an input, as well as all
@@ -418,10 +443,10 @@ class RunStore(ABC):
             raise StoreUnavailableError
 
     async def aclose(self) -> None:
-        """Waits until the ends of its runs are published, if the database answers, and closes its connections. The
-        store connects again when it is used again."""
+        """Waits until the ends of its runs are published and claims without an answer are withdrawn, if the database
+        answers, and closes its connections. The store connects again when it is used again."""
         self._starts.close()
-        publishing = [publisher.task for publisher in self._publishers]
+        publishing = [*(publisher.task for publisher in self._publishers), *self._withdrawing]
         if publishing:
             _, stuck = await asyncio.wait(publishing, timeout=_TO_PUBLISH)
             for task in stuck:

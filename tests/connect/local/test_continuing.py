@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import pytest
 from ag_ui.core import RunAgentInput
@@ -37,6 +37,12 @@ from tests.support.streams.mortal_runs import Database, Death, run_until_death, 
 CONTINUE = Intake(on_lost="continue")
 Did = Callable[[str], None]
 ON: Any = {"configurable": {"thread_id": "t"}}
+
+
+class Count(TypedDict):
+    """The state of a graph without messages."""
+
+    count: int
 
 
 class Process:
@@ -260,6 +266,7 @@ async def test_what_is_queued_in_a_process_that_was_frozen_stays_there(processes
     await points[0].reached.wait()
     stream = posting(one, "hello", "and on", run_id="r1")
     await until(partial(_is_queued, one, 1))
+    one.app.state.service.continue_none()  # it is frozen
     with closing(sqlite3.connect(tmp_path / "runs.db")) as runs, runs:
         runs.execute("UPDATE threads SET status = 'lost', until = 0")
     two.runs.store.on_lost(lambda _: None)  # looks for lost runs at once
@@ -270,6 +277,42 @@ async def test_what_is_queued_in_a_process_that_was_frozen_stays_there(processes
     points[2].open.set()
     *_, end = await stream
     assert (end.type, await texts(one)) == ("RUN_FINISHED", ["hello", "one", "two", "and on"])
+
+
+async def test_what_has_followed_a_run_to_a_process_that_was_frozen_follows_it_again(
+    processes: Processes, tmp_path: Path
+) -> None:
+    """It does not run in both processes, even if no message shows that it has run already."""
+    points, did, queueing = [Pause(), Pause(), Pause()], list[str](), replace(CONTINUE, busy="queue")
+
+    def graph(point: Pause | None = None) -> StateGraph[Any]:
+        async def work(state: Count, config: RunnableConfig) -> Count:
+            if point is not None:
+                await point()
+            did.append(config["configurable"]["run_id"])
+            return {"count": 1}
+
+        return StateGraph(Count).add_node("work", work).add_edge(START, "work")
+
+    one = await processes.begin(graph(points[0]), queueing)
+    posting(one, "hello")
+    await points[0].reached.wait()
+    posting(one, "hello", "and on", run_id="r1")
+    await until(partial(_is_queued, one, 1))
+    await processes.end(one)
+    two = await processes.begin(graph(points[1]), queueing)
+    await points[1].reached.wait()
+    three = await processes.begin(graph(points[2]), queueing)
+    two.app.state.service.continue_none()  # it is frozen
+    with closing(sqlite3.connect(tmp_path / "runs.db")) as runs, runs:
+        runs.execute("UPDATE threads SET status = 'lost', until = 0")
+    three.runs.store.on_lost(lambda _: None)  # looks for lost runs at once
+    await points[2].reached.wait()
+    points[1].open.set()
+    await until(lambda: not two.runs.busy)
+    points[2].open.set()
+    await until(lambda: not three.runs.busy)
+    assert did == ["r", "r1"]
 
 
 async def test_what_is_queued_and_is_not_json_does_not_follow(

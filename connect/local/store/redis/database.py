@@ -117,6 +117,10 @@ class RedisRunDatabase(RedisLeaseRenewer, RunDatabase):
             return int(value) / 1_000
         return "changed" if answer == b"changed" else "closed"
 
+    async def withdraw(self, thread: ThreadKey, token: str) -> None:
+        """See `RunDatabase.withdraw`."""
+        await self._commands.run(scripts.WITHDRAW, (Keys(thread).thread,), (token, _DAY))
+
     async def input_of(self, log: Log) -> bytes:
         """See `RunDatabase.input_of`."""
         name = Keys(log.thread).thread

@@ -113,7 +113,7 @@ local wanted, lease_ms, keep_ms, its_claim, channel = ARGV[2], ARGV[3], ARGV[4],
 local its_contact, revision, input, continues, ticket = ARGV[7], ARGV[8], ARGV[9], ARGV[10], ARGV[11]
 if redis.call('EXISTS', closed) == 1 then return {'closed', '', ''} end
 if token == wanted then return {'claimed', fence, last or ''} end
-if ended == wanted then return {'over', '', ''} end
+if ended == wanted or redis.call('HGET', thread, 'withdrawn') == wanted then return {'over', '', ''} end
 local state, ms = lease_state()
 if state == 'valid' or (state == 'lost' and ms > 0 and continues ~= fence) then return {'busy', claim, ''} end
 if state == 'doubt' then return {'doubt', ms, ''} end
@@ -141,7 +141,22 @@ the ticket that leaves the line if the claim is granted ("": none).
 
 Returns `claimed` with the fence and how the last run ended; `busy` with the claim of the active run, or of one that may
 be continued; `doubt` with the ms after which to ask again, at most; `closed`; `changed` if the thread has another
-fence; or `over` if the claim was delayed until its run had ended, in which case no caller waits for the answer."""
+fence; or `over` if the claim was delayed until its run had ended, or until it was withdrawn, in which case no caller
+waits for the answer."""
+
+WITHDRAW: Final = """
+local thread, token = KEYS[1], ARGV[1]
+redis.call('HSET', thread, 'withdrawn', token)
+if redis.call('HGET', thread, 'token') == token then
+  local fence = redis.call('HGET', thread, 'fence')
+  redis.call('HSET', thread, 'ended', token, 'fence', string.format('%.0f', tonumber(fence) + 1))
+  redis.call('HDEL', thread, 'claim', 'token', 'until', 'status', 'cancel', 'input')
+end
+redis.call('PEXPIRE', thread, ARGV[2])
+return 1
+"""
+"""Key: thread. Arguments: the token of the claim, and for how many ms the thread is kept. Frees the thread if the claim
+was granted. Otherwise the claim may still be carried out, and then does nothing."""
 
 _OWNED: Final = """
 local thread = KEYS[1]

@@ -92,6 +92,10 @@ class SqliteRunDatabase(SqliteLeaseRenewer, RunDatabase):
         """See `RunDatabase.input_of`."""
         return await self._run(steps.input_of, log, writes=False)
 
+    async def withdraw(self, thread: ThreadKey, token: str) -> None:
+        """See `RunDatabase.withdraw`."""
+        await self._run(steps.withdraw, name_of(thread), token)
+
     async def lease_of(self, thread: ThreadKey) -> Lease:
         """See `RunDatabase.lease_of`."""
         return await self._run(steps.lease_of, name_of(thread), self.process, self.lease, thread.cipher, writes=False)

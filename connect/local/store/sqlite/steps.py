@@ -153,6 +153,15 @@ def claim(
     return Claimed(granted, before)
 
 
+def withdraw(database: Database, thread: str, token: str) -> None:
+    """See `RunDatabase.withdraw`. The steps of a process are carried out in their order, so no claim comes later."""
+    database.execute(
+        "UPDATE threads SET ended = token, fence = fence + 1, claim = NULL, input = NULL, token = NULL, until = NULL, "
+        "status = NULL, is_cancelled = 0 WHERE thread = ? AND token = ?",
+        (thread, token),
+    )
+
+
 def _owned(database: Database, thread: str, own: Own) -> tuple[float | None, bool] | None:
     """Returns when the run's lease expires or has expired, and whether the run is to stop; None if another run has the
     thread, or if the run was handed over. The run takes its thread again if no higher fence is known."""

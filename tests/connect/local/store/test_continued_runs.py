@@ -12,7 +12,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.connect import Local, watch
-from langgraph_agui.connect.errors import RunConflictError
+from langgraph_agui.connect.errors import RunConflictError, StoreUnavailableError
 from langgraph_agui.connect.local.run.runs import Runs
 from langgraph_agui.connect.local.store.run_database import Append, Appended
 from langgraph_agui.connect.testing import Pause
@@ -215,6 +215,28 @@ async def test_a_continuation_that_ends_at_once_is_not_missed(processes: Process
     for reading in readings:
         heard = await reading.end()
         assert (heard.kinds.count("RUN_STARTED"), heard.kinds[-1], reading.text) == (1, "RUN_FINISHED", WORDS)
+
+
+async def test_a_run_whose_claim_got_no_answer_is_not_continued(
+    processes: Processes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its sender is told to send it again, so it must not run as well."""
+    owner, next_owner, other, points, _ = processes
+    claim = owner.store._database.claim
+
+    async def lose_answer(*args: Any, **more: Any) -> None:
+        await claim(*args, **more)
+        raise StoreUnavailableError
+
+    monkeypatch.setattr(owner.store._database, "claim", lose_answer)
+    next_owner.continues()
+    with pytest.raises(StoreUnavailableError):
+        await owner.start()
+    while await other.store.active(other.thread) is not None:  # noqa: ASYNC110 - the claim is about to be withdrawn
+        await asyncio.sleep(0)
+    points[0].open.set()
+    assert await (await other.start()).wait() == "finished"
+    assert next_owner.lost == []
 
 
 async def test_a_page_that_watches_gets_a_continued_run_once(processes: Processes) -> None:

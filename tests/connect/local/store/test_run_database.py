@@ -164,6 +164,20 @@ async def test_claims_and_ends_that_come_again_or_late_change_nothing(one: Proce
     assert (await other.database.lease_of(THREAD)).last == end(own)
 
 
+async def test_a_claim_that_was_withdrawn_leaves_no_run(one: Process, other: Process) -> None:
+    own = await one.claims(run_input=b"the input")
+    await one.database.withdraw(THREAD, "of another run")
+    assert (await other.database.lease_of(THREAD)).state == "valid"
+    await one.database.withdraw(THREAD, own.token)
+    lease = await other.database.lease_of(THREAD)
+    assert (lease.state, lease.claim, lease.fence > own.fence) == ("free", None, True)
+    assert not await other.database.lost_threads(THREAD.namespace)
+    assert not isinstance(await one.asks(THREAD, own.token, own.claim), Claimed)
+    second = await other.claims("second")
+    await one.database.withdraw(THREAD, own.token)
+    assert await other.database.renew([second]) == [True]
+
+
 async def test_a_claim_is_refused_for_a_thread_that_has_had_another_run(one: Process, other: Process) -> None:
     revision = (await other.database.lease_of(THREAD)).fence
     own = await one.claims(revision=revision)

@@ -61,6 +61,15 @@ async def test_a_command_that_is_carried_out_again_or_late_changes_nothing(one: 
     assert ((await database.lease_of(THREAD)).state, (await database.lease_of(THREAD)).last) == ("free", _end("first"))
 
 
+async def test_a_claim_that_is_carried_out_after_it_was_withdrawn_does_nothing(one: Process) -> None:
+    """Redis carries out the commands of several connections in any order."""
+    await one.store.ping()
+    database, claim, contact = one.store._database, Claim("r", "a", "p", {}), one.store._contact.now
+    await database.withdraw(THREAD, "token")
+    assert await database.claim(THREAD, "token", claim, contact) == "closed"
+    assert isinstance(await database.claim(THREAD, "another", claim, contact), Claimed)
+
+
 def _end(run_id: str) -> RunEnd:
     return RunEnd(LastRun(run_id, datetime(2026, 1, 1, tzinfo=UTC), Finished(), False, False, 1))
 
