@@ -16,6 +16,7 @@ export class PageAgent extends ThreadAgent {
     const events = new ReplaySubject<BaseEvent>();
     super.connect({ ...this.prepareRunAgentInput({}), state: null }).subscribe(events); // assistant-ui has no state yet
     if (await firstValueFrom(events.pipe(isEmpty()))) return false;
+    // Not at once: the event has yet to reach assistant-ui.
     const show = (event: BaseEvent) => event.type === "MESSAGES_SNAPSHOT" && setTimeout(onShown);
     this.loading = events.pipe(tap(show), finalize(onShown));
     return true;
