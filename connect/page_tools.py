@@ -23,19 +23,25 @@ import logging
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import replace
-from typing import Annotated, Any, Final, NotRequired
+from typing import TYPE_CHECKING, Annotated, Any, Final, NotRequired
 
 import orjson
 from langchain.agents import AgentState
 from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
-from langchain.agents.middleware.types import OmitFromOutput, ToolCallRequest
+from langchain.agents.middleware.types import OmitFromOutput
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langgraph.config import get_config
+from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command, interrupt
 from typing_extensions import TypedDict
 
 from ..translator import PAGE_CALLS, PageCall
 from .errors import log_context
+
+if TYPE_CHECKING:
+    _Middleware = AgentMiddleware[Any, Any, Any]
+else:
+    _Middleware = AgentMiddleware  # LangChain 1.0 has fewer type parameters
 
 Tool = Mapping[str, Any]
 
@@ -59,7 +65,7 @@ class PageState(AgentState[Any], _Channel):
     """
 
 
-class PageTools(AgentMiddleware[Any, Any, Any]):
+class PageTools(_Middleware):
     """Offers a model the tools that the page of a run has declared, and waits for their results, which come from the
     page. Give it to every agent whose model may call the page's tools: agents that are nodes of a graph
     (`PageState`), and agents that a tool calls. Place it before any middleware that catches the exceptions of tools,

@@ -92,9 +92,13 @@ async def answered(page: LiveAgent, ended: Ended, **more: Any) -> Ended:
 @pytest.mark.parametrize(
     ("shape", "cases", "reloads"),
     [
-        ("agent", CASES[1:], [False]),
-        ("node", CASES[2:4], [True]),
-        *(pytest.param(shape, CASES, [False, True], marks=pytest.mark.sweep) for shape in SHAPES),
+        pytest.param("agent", CASES[1:3], [False], id="agent"),
+        pytest.param("agent", CASES[3:], [False], id="nested"),
+        pytest.param("node", CASES[2:4], [True], id="nested-node"),
+        *(
+            pytest.param(shape, CASES, [False, True], id=f"nested-{shape}-all", marks=pytest.mark.sweep)
+            for shape in SHAPES
+        ),
     ],
 )
 async def test_each_call_runs_once_where_it_belongs(
