@@ -163,6 +163,32 @@ async def test_the_app_tells_what_the_deployment_runs_by_itself(
     assert (await loaded).texts == ["hi", FIRST, SECOND]
 
 
+async def by_v3(client: Any, thread_id: str, config: Any) -> str:
+    """The id of a run that LangChain's own client has started by the newer protocol, and no longer follows."""
+    async with client.threads.stream(thread_id, assistant_id="gated_chat") as stream:
+        return str((await stream.run.start(input=asked("hi"), config=config))["run_id"])
+
+
+@WAYS
+async def test_a_run_of_the_newer_protocol_is_followed_as_it_goes(
+    deployment: str, gate: Gates, live: LiveClients, way: str
+) -> None:
+    gate.hold("first 5")
+    async with get_client(url=deployment) as client:
+        thread_id = (await client.threads.create())["thread_id"]
+        watch = await live.watch(f"{deployment}/{way}/watch/{thread_id}?agent=gated_chat")
+        run_id = await by_v3(client, thread_id, gate.config())
+        await gate.reached("first 5")
+        agent = await live.agent(f"{deployment}/{way}/gated_chat", thread_id)
+        loaded = agent.connects()
+        await agent.shows(HALF)
+        assert not loaded.is_over
+        gate.open("first 5")
+        assert (await loaded).texts == ["hi", FIRST, SECOND]
+        finished = (await watch.seen("RUN_FINISHED"))[-1]
+    assert finished["runId"] == run_id
+
+
 async def test_an_event_source_is_told_every_run_of_a_thread(deployment: str, live: LiveClients) -> None:
     async with get_client(url=deployment) as client:
         thread_id = (await client.threads.create())["thread_id"]
@@ -216,15 +242,31 @@ async def test_in_process_a_deployment_does_not_keep_its_users_apart(guarded: st
     assert (await bob.connects()).texts == ["hi", FIRST, SECOND]
 
 
-@pytest.fixture(scope="module")
-def example(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The URL of the deployment in `examples/deployment`."""
-    folder = tmp_path_factory.mktemp("example")
-    shutil.copytree(ROOT / "examples" / "deployment", folder, dirs_exist_ok=True)
-    with running_project(folder, may_block=False) as url:
-        yield url
+async def test_in_process_an_authorize_of_the_app_keeps_the_deployments_users_apart(
+    guarded: str, live: LiveClients
+) -> None:
+    thread_id = str(uuid4())
+    ann = await live.agent(f"{guarded}/agui-own/gated_chat", thread_id, headers=ANN)
+    bob = await live.agent(f"{guarded}/agui-own/gated_chat", thread_id, headers=BOB)
+    assert (await ann.says("hi")).texts == ["hi", FIRST, SECOND]
+    assert ((await bob.connects()).events, (await bob.says("hi")).status) == ([], 404)
+    stranger = await live.agent(f"{guarded}/agui-own/gated_chat", thread_id)
+    assert (await stranger.says("hi")).status == 401
 
 
-async def test_the_example_answers(example: str, live: LiveClients) -> None:
-    agent = await live.agent(f"{example}/agui/agent", str(uuid4()))
-    assert (await agent.says("hi")).texts == ["hi", "You wrote: hi"]
+@pytest.fixture
+def example(tmp_path: Path) -> Path:
+    """A folder with the deployment in `examples/deployment`."""
+    shutil.copytree(ROOT / "examples" / "deployment", tmp_path, dirs_exist_ok=True)
+    return tmp_path
+
+
+async def test_the_example_answers_and_its_open_streams_end_with_the_server(example: Path, live: LiveClients) -> None:
+    thread_id = str(uuid4())
+    with running_project(example, may_block=False) as url:
+        agent = await live.agent(f"{url}/agui/agent", thread_id)
+        watch = await live.watch(f"{url}/agui/watch/{thread_id}")
+        assert (await agent.says("hi")).texts == ["hi", "You wrote: hi"]
+        await watch.seen("RUN_FINISHED")
+    log = (example / "server.log").read_text()
+    assert [word for word in ("lifespan of the routes", "Traceback", "No response returned") if word in log] == []
