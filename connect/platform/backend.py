@@ -119,9 +119,9 @@ class Platform(PlatformSource):
     ) -> Batches:
         """See `Backend`. `queue` has no effect, because a platform has a queue of its own."""
         span = Span("submit", self.name, run_input.thread_id, run_input.run_id)
-        return await begun(
-            submit_to_platform(self.for_operation(run_input.thread_id), run_input, options, intake, past_errors), span
-        )
+        same = self.for_operation(run_input.thread_id)
+        with same.contact().starting():
+            return await begun(submit_to_platform(same, run_input, options, intake, past_errors), span)
 
     async def attach(
         self,

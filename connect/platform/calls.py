@@ -11,7 +11,8 @@ Rules:
 3. A call that must not be repeated, because it starts a run, uses `sdk_call` alone.
 4. A caller that has got nothing yet wants to know soon that the server is away. So until the server has answered for
    the first time in an operation, all attempts together have `first_answer` seconds. From then on, a lost server is
-   waited for as the policy says, since a server that restarts is back soon.
+   waited for as the policy says, since a server that restarts is back soon. But while a run is being started
+   (`Contact.starting`), its client still has nothing, and every answer has to come that soon.
 5. When a server that has answered is lost, and when it is back, `Report` is called once.
 """
 
@@ -23,8 +24,8 @@ import logging
 import math
 import random
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -85,16 +86,26 @@ class Contact:
         self.policy = policy
         self._report = report
         self._label = label
-        self._has_answered = self._is_lost = False
+        self._has_answered = self._is_lost = self._is_starting = False
         self._deadline: float | None = None
-        """When the server must have answered for the first time, by the loop's clock."""
+        """When the server must have answered next, by the loop's clock; None if it may take its time."""
+
+    @contextmanager
+    def starting(self) -> Iterator[None]:
+        """Starts a run in the block: every answer has to come as soon as the first one."""
+        self._is_starting = True
+        try:
+            yield
+        finally:
+            self._is_starting = False
 
     @asynccontextmanager
-    async def attempt(self, seconds: float | None = None) -> AsyncIterator[None]:
+    async def attempt(self, seconds: float | None = None, *, is_only: bool = False) -> AsyncIterator[None]:
         """Limits the time of one attempt, which is made in the block. When the block ends, the server has answered,
         even if with an error. `seconds`: the time for the attempt; None sets no limit once the server has answered
-        before. Raises `ConnectionLost` when the time is over."""
-        limits = [seconds, self._left()]
+        before. `is_only`: whether it can't be made again, and so has all of its time. Raises `ConnectionLost` when the
+        time is over."""
+        limits = [seconds] if is_only else [seconds, self._left()]
         limit = min((seconds for seconds in limits if seconds is not None), default=None)
         try:
             async with asyncio.timeout(limit):
@@ -108,7 +119,7 @@ class Contact:
 
     def answered(self) -> None:
         """Notes that the server has answered."""
-        self._has_answered = True
+        self._has_answered, self._deadline = True, None
         if self._is_lost:
             self._is_lost = False
             _log.info("The server answers again (%s).", self._label)
@@ -129,7 +140,7 @@ class Contact:
     def lose(self, lost: ConnectionLost, pause: float) -> None:
         """Notes that the server could not be reached, before a pause. Raises `lost` if the server has not answered yet,
         and can't do so in time."""
-        if not self._has_answered:
+        if not self._has_answered or self._is_starting:
             if pause >= (self._left() or 0):
                 raise lost
         elif not self._is_lost:
@@ -139,8 +150,8 @@ class Contact:
                 self._report(str(lost))
 
     def _left(self) -> float | None:
-        """Returns the seconds that are left for the first answer; None once the server has answered."""
-        if self._has_answered:
+        """Returns the seconds that are left for an answer that has to come soon; None for any other."""
+        if self._has_answered and not self._is_starting:
             return None
         now = asyncio.get_running_loop().time()
         self._deadline = self._deadline or now + self.policy.first_answer

@@ -209,7 +209,7 @@ class PlatformThread:
         """Starts a run, and returns it. `arguments`: those of `runs.create`. The request is not repeated, because after
         a lost connection the run may have been started. Raises `RunConflictError` if another run is in the way."""
         try:
-            async with self.contact.attempt(self.contact.policy.read_timeout):
+            async with self.contact.attempt(self.contact.policy.read_timeout, is_only=True):
                 run: JsonObject = await sdk_call(self.client.runs.create(self.id, assistant_id, **arguments))
         except PlatformError as error:
             if error.status == _CONFLICT:

@@ -2,10 +2,12 @@
 once, to its end; or that the platform is lost."""
 
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from typing import Any
+from uuid import uuid4
 
 import pytest
-from langgraph_agui.connect import RetryPolicy
+from langgraph_agui.connect import Platform, RetryPolicy, run
 from langgraph_sdk import get_client
 
 from fixtures.gated import FIRST, SECOND
@@ -15,6 +17,7 @@ from tests.support.clients.platform.scripted_connects import assert_refused, shr
 from tests.support.clients.reader_clients import assert_holds
 from tests.support.servers.gates import Gates
 from tests.support.servers.platforms.dev_server import MortalServer
+from tests.support.servers.platforms.fault_server import End, dropped, faulty
 from tests.support.servers.proxy import Way, proxied
 from tests.support.streams.translator_runs import left_open
 
@@ -103,3 +106,14 @@ async def test_a_platform_that_is_not_there_is_lost(agui_client: AguiClient, gat
     ):
         asker = await here.asks("gated_chat", asking("hello", "r"), retry=ONCE_ONLY).over()
     assert_refused(agui_client, asker, "lost")
+
+
+async def test_a_server_that_answers_no_more_before_the_run_has_started_is_given_up_soon() -> None:
+    """It has answered that there is no such thread, and then says nothing when it is to create one."""
+    thread_id = str(uuid4())
+    retry = RetryPolicy(read_timeout=3600, first_answer=0.5, max_attempts=1_000)
+    async with faulty({"/threads": [dropped(End.HELD)]}) as server:
+        source = Platform(server.client(), "gated_chat")
+        async with aclosing(run(source, asking("hi", "r", thread_id=thread_id), retry=retry)) as events:
+            last = [event async for event in events][-1]
+    assert last.model_dump()["code"] == "lost"
