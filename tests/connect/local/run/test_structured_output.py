@@ -18,6 +18,7 @@ from fixtures.providers.structured import JSON, MODELS, TEXT
 from tests.support.clients.agui_client import AguiClient
 from tests.support.clients.chatting import Chat, Event
 from tests.support.streams.chats import Graph
+from tests.support.sweeps import one_each
 
 ANSWER = "".join(TEXT)
 METHODS = ["json_schema", "function_calling", "json_mode"]
@@ -81,8 +82,7 @@ def spoken(events: list[Event]) -> list[str]:
     return [event["type"] for event in events if event["type"].startswith(SPEECH)]
 
 
-@pytest.mark.parametrize("method", [*METHODS, "bound"])
-@pytest.mark.parametrize("provider", MODELS)
+@pytest.mark.parametrize(("provider", "method"), one_each(MODELS, [*METHODS, "bound"]))
 @pytest.mark.filterwarnings("ignore:Pydantic serializer", "ignore:Cannot use method", "ignore:Unrecognized struct")
 async def test_a_router_is_silent_and_an_answer_streams(provider: str, method: str, agui_client: AguiClient) -> None:
     bound = BOUND.get(provider, {"response_format": RESPONSE_FORMAT})

@@ -228,7 +228,8 @@ async def test_what_starts_a_run_again_is_kept_until_it_has_ended(one: Process, 
     await one.database.forget(THREAD)
     deleted = await other.claims("deleted", run_input=b"input")
     await one.database.forget(THREAD)
-    assert await one.database.input_of(Log(THREAD, deleted.fence)) == b""
+    for fence in (deleted.fence, (await one.database.lease_of(THREAD)).fence):
+        assert await one.database.input_of(Log(THREAD, fence)) == b""
 
 
 async def test_a_run_that_was_handed_over_is_lost_at_once_and_its_owner_has_it_no_more(
@@ -769,8 +770,9 @@ async def test_no_run_is_claimed_while_a_ticket_closes_the_thread(one: Process, 
 
 
 async def test_what_happens_on_a_thread_is_notified_in_its_order(one: Process, other: Process) -> None:
-    news = list[News | None]()
+    news, again = list[News | None](), list[News | None]()
     await other.database.subscribe(THREAD, news.append)
+    await other.database.subscribe(THREAD, again.append)
     own = await one.claims()
     await one.database.turn(THREAD, "a", closes=False)
     await one.database.leave(THREAD, "a")
@@ -779,4 +781,10 @@ async def test_what_happens_on_a_thread_is_notified_in_its_order(one: Process, o
     await until(lambda: News("mark", mark="mark") in news)
     happened = [each for each in news if each is not None]
     assert happened == [News("started", own.fence, own.claim), News("turn"), News("mark", mark="mark")]
+    await until(lambda: News("mark", mark="mark") in again)
+    assert [each for each in again if each is not None] == happened
     await other.database.unsubscribe(THREAD, news.append)
+    await other.database.publish_mark(THREAD, "next")
+    await until(lambda: News("mark", mark="next") in again)
+    assert News("mark", mark="next") not in news
+    await other.database.unsubscribe(THREAD, again.append)
