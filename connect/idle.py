@@ -35,17 +35,29 @@ answer."""
 MESSAGES_UNUSED = "messages_unused"
 """The custom event after the start of a run that names the new messages (`messageIds`) that the thread does not get,
 because the graph's input takes no messages. The user still sees them in the client."""
+STATE_UNUSED = "state_unused"
+"""The custom event after the start of a run that names the `channels` of the client's state that differ from the
+thread's, and that the client may not write. The client then gets the thread's values."""
+
+
+def unused_messages(ids: Sequence[str]) -> Event:
+    """Returns the event that names messages which reach nothing, because the graph's input takes none."""
+    return agui.custom(MESSAGES_UNUSED, {"messageIds": list(ids)})
+
+
+def unused_state(names: Sequence[str]) -> Event:
+    """Returns the event that names what a client has changed in the state and may not write."""
+    return agui.custom(STATE_UNUSED, {"channels": list(names)})
 
 
 @relaying
-async def with_unused_messages(batches: Batches, ids: Sequence[str]) -> Relayed:
-    """Returns the batches of a run, with `messages_unused` after its start, for the client that sent the messages."""
+async def with_unused(batches: Batches, notices: Sequence[Event]) -> Relayed:
+    """Returns the batches of a run, with notices after its start that tell its client what of the input is not used."""
     async with aclosing(batches):
         async for batch in batches:
             start = next((at for at, encoded in enumerate(batch) if encoded.event["type"] == "RUN_STARTED"), None)
             if start is not None:
-                notice = EncodedEvent(agui.custom(MESSAGES_UNUSED, {"messageIds": list(ids)}))
-                yield [*batch[: start + 1], notice, *batch[start + 1 :]]
+                yield [*batch[: start + 1], *map(EncodedEvent, notices), *batch[start + 1 :]]
                 break
             yield batch
         yield batches

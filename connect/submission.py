@@ -25,7 +25,7 @@ from typing import Any, Protocol
 
 from ..translator import Options
 from .events.encoded import Batches, one_batch
-from .idle import log_late, unchanged_events, waiting_events, with_unused_messages
+from .idle import log_late, unchanged_events, unused_messages, unused_state, waiting_events, with_unused
 from .inputs.channels import InputChannels, note_unused, takes_no_messages
 from .inputs.forking import ForkPoint
 from .inputs.graph_input import GraphInput, graph_input
@@ -131,11 +131,13 @@ async def submit(request: RunRequest, port: Port) -> Batches:
         log_late(plan, port.label)
     if isinstance(plan, Nothing | Drop):
         return thread.attach() if thread.attach is not None else await _unchanged(request, thread.outcome, port)
-    batches = await port.start(await _new_run(request, plan, point, thread, port))
+    run, unwritten = await _new_run(request, plan, point, thread, port)
+    batches = await port.start(run)
     messages = plan.messages if isinstance(plan, Begin | Fork) else ()
+    notices = [unused_state(unwritten)] if unwritten else []
     if messages and takes_no_messages(port.channels, request.intake):
-        return with_unused_messages(batches, [message.id for message in messages])
-    return batches
+        notices.append(unused_messages([message.id for message in messages]))
+    return with_unused(batches, notices) if notices else batches
 
 
 def _takes_messages(channels: InputChannels, state: ThreadState) -> bool:
@@ -156,8 +158,9 @@ async def _new_run(
     point: ForkPoint | None,
     thread: ThreadRead,
     port: Port,
-) -> NewRun:
-    """Makes the run of a plan. `point`: the earlier checkpoint where it starts; None is the newest."""
+) -> tuple[NewRun, list[str]]:
+    """Makes the run of a plan, and returns it with the names in the client's state that may not be written. `point`:
+    the earlier checkpoint where it starts; None is the newest."""
     state = thread.state if point is None else point.thread
     if thread.attach is not None and point is None:
         state = replace(state, messages=())  # a call that waits now may be answered when the queued run starts
@@ -165,18 +168,20 @@ async def _new_run(
     if isinstance(plan, GoOn) and plan.results:
         messages = plan.results
 
-    def make_input() -> GraphInput:
+    def make_input() -> tuple[GraphInput, list[str]]:
         run_input, intake = request.run_input, request.intake
-        note_unused(port.unused, port.channels, run_input, intake, state, request.options, port.label)
-        return graph_input(run_input, messages, state, port.channels, intake, request.added)
+        unwritten = note_unused(port.unused, port.channels, run_input, intake, state, request.options, port.label)
+        return graph_input(run_input, messages, state, port.channels, intake, request.added), unwritten
 
     has_rest = isinstance(plan, Resume | GoOn) and plan.more
-    return NewRun(
+    made, unwritten = await off_loop(make_input, size_of(request.run_input))
+    run = NewRun(
         request=request,
-        input=await off_loop(make_input, size_of(request.run_input)),
+        input=made,
         is_turn=isinstance(plan, Begin | Fork),
         state=state,
         checkpoint=None if point is None else point.checkpoint,
         answers=plan.values if isinstance(plan, Resume) else None,
         rest=request.without_answers(request.view) if has_rest else None,
     )
+    return run, unwritten

@@ -131,8 +131,9 @@ def note_unused(
     thread: ThreadState,
     options: Options,
     label: str,
-) -> None:
-    """Logs once for each kind of content (a key of `_WHY`) that a client sends although no graph receives it, and adds
+) -> list[str]:
+    """Returns the names in the client's state that it has changed and may not write, for the client to be told. Logs
+    once for each kind of content (a key of `_WHY`) that a client sends although no graph receives it, and adds
     the kind to `noted`, which `/info` shows. This is not an error, because a page sends its tools and its state to
     every agent. But an owner whose tool is never called must be able to find out why.
 
@@ -142,13 +143,14 @@ def note_unused(
     names, fields_of = channels.names or frozenset(), channels.context
     state, values = run_input.state if isinstance(run_input.state, Mapping) else {}, thread.values
     stored = set(message_ids(thread.messages))
-    unnamed = state.keys() - _writable(channels, intake) - CLIENT_CHANNELS - {options.messages_key}
+    unnamed = state.keys() - writable(channels, intake) - CLIENT_CHANNELS - {options.messages_key}
+    unwritten = sorted(name for name in unnamed if name not in values or _differ(values[name], state[name]))
     lost = {
         "messages": takes_no_messages(channels, intake)
         and any(message.role == "user" and message.id not in stored for message in run_input.messages),
         "tools": run_input.tools and names.isdisjoint(_CHANNELS) and fields_of.isdisjoint(TOOLS),
         "context": run_input.context and names.isdisjoint(_CHANNELS[1:]) and fields_of.isdisjoint(_FIELDS[1:]),
-        "state": any(name not in values or _differ(values[name], state[name]) for name in unnamed),
+        "state": unwritten,
         "forwardedProps": intake.prepare is None and _brings(run_input.forwarded_props),
     }
     for kind, is_lost in lost.items():
@@ -157,6 +159,15 @@ def note_unused(
             _log.warning(
                 "What clients send as %s reaches no graph (%s): %s. This is logged once.", kind, label, _WHY[kind]
             )
+    return unwritten
+
+
+def writable(channels: InputChannels, intake: Intake) -> Set[str]:
+    """Returns the channels that the client's state may be written to."""
+    if intake.state != ALL:
+        return frozenset(intake.state)
+    public = {name for name in channels.names or () if not name.startswith("_")}
+    return public - {channels.messages_key, *_CHANNELS}
 
 
 def takes_no_messages(channels: InputChannels, intake: Intake) -> bool:
@@ -201,7 +212,7 @@ def _as_json(value: Any) -> Any:
 def _state(channels: InputChannels, run_input: RunAgentInput, intake: Intake) -> dict[str, Any]:
     """Returns the part of the client's state that may be written."""
     check(channels, intake)
-    names = _writable(channels, intake)
+    names = writable(channels, intake)
     if not names or run_input.state is None:
         return {}
     if not isinstance(run_input.state, Mapping):
@@ -211,14 +222,6 @@ def _state(channels: InputChannels, run_input: RunAgentInput, intake: Intake) ->
         if isinstance(value, Mapping) and (OVERWRITE in value or value.get("type") == OVERWRITE):
             raise InvalidInputError(f"state: {name!r} has a value that only LangGraph may write")
     return values
-
-
-def _writable(channels: InputChannels, intake: Intake) -> Set[str]:
-    """Returns the channels that the client's state may be written to."""
-    if intake.state != ALL:
-        return frozenset(intake.state)
-    public = {name for name in channels.names or () if not name.startswith("_")}
-    return public - {channels.messages_key, *_CHANNELS}
 
 
 def _conventions(channels: InputChannels, run_input: RunAgentInput, values: Mapping[str, Any]) -> dict[str, Any]:

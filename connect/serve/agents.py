@@ -20,7 +20,10 @@ from ..backend import Backend, Source, backend_of
 from ..default_options import options_for
 from ..events.readers import for_version
 from ..inputs import Intake
+from ..inputs.channels import writable
+from ..inputs.intake import ALL
 from ..local.backend import Local
+from ..local.channels import input_channels_of
 from ..local.checkpointers import Graph, has_checkpointer
 from ..local.continuing import continue_run
 from ..local.factory import GraphFunction, UnusableGraphError, is_function
@@ -156,7 +159,7 @@ class Agent:
         async def continue_lost(lost: LostRun) -> None:
             await source.prepare(lost.thread.thread_id, lost.claim.run_id)
             options = await self.options_for(source, PROTOCOL_VERSION)
-            await continue_run(source, self._adapted(intake), options, lost)
+            await continue_run(source, self._adapted(intake, is_page=True), options, lost)
 
         return source.served()._replace(continue_run=continue_lost)
 
@@ -165,12 +168,23 @@ class Agent:
         intake = self.intake if isinstance(self.intake, Intake) else self.intake(request)
         if inspect.isawaitable(intake):
             intake = await intake
-        return self._adapted(intake)
+        return self._adapted(intake, is_page="origin" in request.headers)
 
-    def _adapted(self, intake: Intake) -> Intake:
+    def _adapted(self, intake: Intake, *, is_page: bool) -> Intake:
         if self.compatible_with is None:
             return intake
-        return compatible_intake(intake, is_local=self.backend.is_local)
+        return compatible_intake(intake, is_local=self.backend.is_local, is_page=is_page)
+
+    def writable(self) -> list[str] | None:
+        """Returns the names of the channels that clients may write, or None if they depend on the request or are not
+        known."""
+        if not isinstance(self.intake, Intake):
+            return None
+        intake, graph = self._adapted(self.intake, is_page=True), self.backend.template
+        if intake.state != ALL:
+            return sorted(intake.state)
+        key = (self.options or Options()).messages_key
+        return None if graph is None else sorted(writable(input_channels_of(graph, key), intake))
 
     async def options_for(self, source: Backend, version: str | None) -> Options:
         """Returns the options for a client of this protocol version. Raises what `Platform.options` raises."""
@@ -245,6 +259,8 @@ def agents_of(
         served[name] = agent = agent.named(name, runs)
         if (graph := agent.backend.template) is not None:
             _warn_of_threads(name, graph, is_shared=is_shared)
+        if (names := agent.writable()) is not None:
+            _log.info("Pages may write these channels of agent %r: %s.", name, ", ".join(names) or "none")
     return served
 
 

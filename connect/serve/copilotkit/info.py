@@ -17,9 +17,9 @@ names and schemas of tools are not declared, because only the owner may publish 
 | delegation | the graph runs deepagents' tool `task` |
 | no reasoning | the options leave it out |
 
-In addition, `dropped` lists what clients have sent so far although the agent has no field for it: tools, context,
-state, forwardedProps. `watch` says how threads of a platform are watched, once one was: by the thread's `stream`, by
-`announcements` of its runs, or by `polls`.
+In addition, `writable` lists the channels that clients may write, if they are known. `dropped` lists what clients have
+sent so far although the agent has no field for it: tools, context, state, forwardedProps. `watch` says how threads of a
+platform are watched, once one was: by the thread's `stream`, by `announcements` of its runs, or by `polls`.
 
 The graph of a platform can't be looked at, so only what all graphs there can do is declared.
 """
@@ -50,6 +50,8 @@ def describe(name: str, agent: Agent, *, has_sockets: bool = False) -> dict[str,
     fields: dict[str, Any] = {"name": agent.name or name, "capabilities": capabilities(agent, has_sockets=has_sockets)}
     if agent.backend.watches_by is not None:
         fields["watch"] = agent.backend.watches_by
+    if (writable := agent.writable()) is not None:
+        fields["writable"] = writable
     dropped = sorted(agent.backend.unused)
     if dropped:
         fields["dropped"] = dropped

@@ -4,6 +4,7 @@ The graphs are the kinds that its documentation shows: a chat with tools of the 
 a question to the user, a surface that a tool's arguments make, and a document that is seen while it is written.
 """
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -20,6 +21,7 @@ from langgraph_agui.connect import Intake
 from langgraph_agui.connect.serve import Agent, agui_app
 from langgraph_agui.connect.testing import ScriptedChatModel, text, tool_call
 from langgraph_agui.translator import ClientView, Options
+from starlette.requests import Request
 
 from fixtures.scripts import end
 from tests.support.clients.agui_client import VERSIONS
@@ -136,6 +138,21 @@ def doing() -> Graph:
     return graph.add_edge("begin", "work").add_edge("work", END).compile(InMemorySaver())
 
 
+def resting(begun: asyncio.Event, stopped: asyncio.Event) -> Graph:
+    """Answers `rest` never, unless it is stopped, and anything else at once."""
+
+    async def rest(state: MessagesState) -> dict[str, Any]:
+        if state["messages"][-1].content == "rest":
+            begun.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                stopped.set()
+        return {"messages": [AIMessage("Rested.")]}
+
+    return StateGraph(MessagesState).add_node("rest", rest).add_edge(START, "rest").compile(InMemorySaver())
+
+
 @asynccontextmanager
 async def serving(graph: Graph) -> AsyncIterator[str]:
     app = agui_app({"it": graph}, compatible_with="ag-ui-langgraph")
@@ -234,7 +251,7 @@ async def test_what_an_owner_chose_stays() -> None:
     chosen = Options(interrupts="both", subagents="hidden", error_detail="none")
     agent = Agent(graph, options=chosen, intake=Intake(state={"recipe"}), compatible_with="ag-ui-langgraph")
     assert await agent.options_for(agent.backend, "1.0") == chosen
-    request: Any = None
+    request = Request({"type": "http", "headers": [(b"origin", b"http://localhost:5173")]})
     assert await agent.intake_for(request) == Intake(state={"recipe"}, dispatched_events=True)
     app = agui_app({"new": Agent(graph), "old": agent}, compatible_with="ag-ui-langgraph")
     served_agents = app.state.service.agents
@@ -242,3 +259,27 @@ async def test_what_an_owner_chose_stays() -> None:
     assert await served_agents["new"].intake_for(request) == Intake(state="all", dispatched_events=True)
     with pytest.raises(ValueError, match="compatible_with"):
         Agent(graph, compatible_with="another")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("from_page", [False, True])
+async def test_a_server_in_between_stops_a_run_by_aborting_its_request_and_a_page_does_not(
+    live: LiveClients, from_page: bool
+) -> None:
+    """CopilotKit's Node runtime does so when a user presses stop. A browser sends `Origin`."""
+    begun, stopped = asyncio.Event(), asyncio.Event()
+    headers = {"Origin": "http://localhost:5173"} if from_page else {}
+    async with serving(resting(begun, stopped)) as url:
+        client = await live.agent(url, headers=headers)
+        running = client.says("rest")
+        await begun.wait()
+        await client.aborts()
+        await running
+        if not from_page:
+            await stopped.wait()
+        else:
+            refused = await client.says("anything")
+            assert refused.status == 409
+            assert not stopped.is_set()
+            return
+        ended = await client.says("hello")
+    assert ended.texts[-1] == "Rested."

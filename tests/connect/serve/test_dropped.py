@@ -1,5 +1,7 @@
 """What a page sends and no graph takes is said in the log, once for each agent and kind, and in `/info`."""
 
+import json
+import logging
 from typing import Any
 
 import pytest
@@ -63,6 +65,40 @@ async def test_what_has_no_place_is_said_once_in_the_log_and_in_the_info(caplog:
     assert sorted(line.split()[4] for line in lines) == sorted([*sent] * 2)
     assert all("agent 'chat', thread 't', run " in line or "agent 'other', thread 't', run " in line for line in lines)
     assert not [line for line in lines if "grim" in line or "dry" in line or "Paints" in line]
+
+
+async def test_who_may_write_what_is_said_at_the_start_and_a_page_that_writes_more_is_told(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+    agents = {
+        "shared": Agent(answering(FrontEnd), intake=Intake(state={"mood"})),
+        "closed": Agent(answering(FrontEnd)),
+        "open": Agent(answering(FrontEnd), intake=Intake(state="all")),
+        "asked": Agent(answering(FrontEnd), intake=lambda request: Intake()),
+    }
+    sent = {"state": {"mood": "grim", "colour": "red"}}
+    told: dict[str, list[Any]] = {}
+    async with served(agui_app(agents)) as server, server.client() as client:
+        for name in agents:
+            answer = await client.post(f"/{name}", json={**posted("t", "hi"), **sent})
+            events = [json.loads(line[6:]) for line in answer.text.splitlines() if line.startswith("data: ")]
+            told[name] = [event["value"] for event in events if event.get("name") == "state_unused"]
+        info = (await client.get("/info", headers=JSON)).json()["agents"]
+    assert told == {
+        "shared": [{"channels": ["colour"]}],
+        "closed": [{"channels": ["colour", "mood"]}],
+        "open": [{"channels": ["colour"]}],
+        "asked": [{"channels": ["colour", "mood"]}],
+    }
+    writable = {name: each.get("writable") for name, each in info.items()}
+    assert writable == {"shared": ["mood"], "closed": [], "open": ["mood"], "asked": None}
+    lines = [record.getMessage() for record in caplog.records if "Pages may write" in record.getMessage()]
+    assert lines == [
+        "Pages may write these channels of agent 'shared': mood.",
+        "Pages may write these channels of agent 'closed': none.",
+        "Pages may write these channels of agent 'open': mood.",
+    ]
 
 
 @pytest.mark.parametrize(
