@@ -13,7 +13,7 @@
 #                        are killed, and the real pages in Chromium
 #   make test-browser    the pages of examples/ and the inspector in Chromium, against real servers; each leaves a
 #                        picture in test-artefacts (UPDATE_LOOKS=1: the inspector's become what it is compared with)
-#   make pictures        those of docs/images: the guide's page in each state, two pages on one thread
+#   make pictures        those of docs/images: the guide's page in each state, two pages on one thread, the connection
 #   make docs            the documentation site, into site/; a broken link fails (ARGS='serve': served while it is
 #                        written)
 #   make bench           the benchmark, the peer beside it (ARGS='--only replay': a part of it)
@@ -154,9 +154,9 @@ define installed
 	|| { echo 'no $(2) here: install the package $(1)' >&2; exit 1; }
 endef
 
-pictures: $(VENV)/.dev $(GUIDE) $(REACT_PAGE) $(USE_STREAM) tests/browser/node_modules/.package-lock.json chromium
+pictures: $(VENV)/.dev $(GUIDE) $(PAGES) $(REACT_PAGE) $(USE_STREAM) tests/browser/node_modules/.package-lock.json chromium
 	cd tests/browser && PATH="$(BIN):$$PATH" CHROMIUM='$(CHROMIUM)' node --test --test-concurrency=1 \
-		guide.test.mjs use_stream.test.mjs
+		guide.test.mjs use_stream.test.mjs server_lost.test.mjs
 	cp $(foreach name,$(filter-out inspector.png,$(notdir $(wildcard docs/images/*.png))),test-artefacts/$(name)) docs/images/
 
 chromium:

@@ -115,12 +115,11 @@ export class Stage {
     if (!ok) throw new Error(`the LangGraph server was not told to ${told}`);
   }
 
-  /** A client without a page asks the guide; returns when the run has ended. */
-  async ask(content) {
-    const ids = { threadId: crypto.randomUUID(), runId: crypto.randomUUID() };
-    const rest = { messages: [{ id: "asked", role: "user", content }], state: {}, tools: [], context: [], forwardedProps: {} };
+  /** A client without a page asks the guide, or the agent at this URL; returns when the run has ended. */
+  async ask(content, url = `${this.origin}/agui/default`, threadId = crypto.randomUUID()) {
+    const ids = { threadId, runId: crypto.randomUUID() };
+    const rest = { messages: [{ id: crypto.randomUUID(), role: "user", content }], state: {}, tools: [], context: [], forwardedProps: {} };
     const headers = { "Content-Type": "application/json" };
-    const url = `${this.origin}/agui/default`;
     await (await fetch(url, { method: "POST", headers, body: JSON.stringify({ ...ids, ...rest }) })).text();
   }
 
@@ -162,7 +161,7 @@ export class Stage {
     context.on("weberror", (error) => complaints.push(`uncaught: ${error.error()}`));
     context.on("request", (request) => {
       const { origin, protocol } = new URL(request.url());
-      const ours = [this.origin, "http://localhost:8000", this.platform].includes(origin);
+      const ours = [new URL(this.origin).origin, `http://127.0.0.1:${this.port}`, "http://localhost:8000", this.platform].includes(origin);
       if (!ours && protocol !== "data:" && protocol !== "blob:") complaints.push(`asked ${origin}`);
     });
     return complaints;

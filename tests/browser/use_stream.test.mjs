@@ -14,7 +14,8 @@
 import { after, before, test } from "node:test";
 
 import { Stage } from "./harness.mjs";
-import { reads, say, sideBySide } from "./plain_page.mjs";
+import { compose, shot } from "./pictures.mjs";
+import { reads, say } from "./plain_page.mjs";
 
 const WHOLE = "One two three four five six seven eight.";
 const ASKED = "Shall I book the tower?";
@@ -69,7 +70,9 @@ scenario("a run of ours with its protocol is shown there token by token, and to 
   stage.gates.hold("talk 3");
   await say(ours, "talk");
   await both([ours, theirs], ...PLAN, "talk", "One two three");
-  await sideBySide("use-stream", { "useStream (@langchain/react)": theirs, "ThreadAgent (langgraph-agui)": ours });
+  const plain = { size: { width: 480, height: 450 }, plain: true };
+  const shots = { "useStream (@langchain/react)": await shot(theirs, plain), "ThreadAgent (langgraph-agui)": await shot(ours, plain) };
+  await compose(ours.context(), "use-stream", shots);
   await theirs.reload();
   await both([ours, theirs], ...PLAN, "talk", "One two three");
   await ours.reload();

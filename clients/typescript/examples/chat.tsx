@@ -17,7 +17,8 @@ export function Chat({ url, threadId }: { url: string; threadId: string }) {
   };
   return (
     <main>
-      {watch.connection === "lost" && <button onClick={watch.retry}>Offline. Try again now</button>}
+      {watch.connection === "lost" && <p role="status">Connection to the server lost, trying again</p>}
+      {watch.retryAt !== undefined && <button onClick={watch.retry}>Try again now</button>}
       <ol aria-label="conversation">
         {messages.map((message) => (
           <li key={message.id}>{typeof message.content === "string" && message.content}</li>

@@ -37,7 +37,8 @@ export interface WatchState {
   /**
    * - `connecting`: the thread is being loaded for the first time.
    * - `live`: the page has what the thread has, and gets what comes.
-   * - `lost`: it does not; the next attempt is at `retryAt`.
+   * - `lost`: it does not; the next attempt is at `retryAt`. Without `retryAt`, the server that the page reads has lost the
+   *   LangGraph server behind it, and tries by itself.
    * - `refused`: the server answered with a 4xx; nothing is tried until `retry()`.
    * - `unwatched`: the page has the thread and its own runs. The server has no watch route: runs that others start appear
    *   when the page is loaded again, or after `retry()`.

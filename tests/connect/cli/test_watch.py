@@ -18,6 +18,7 @@ from langgraph_sdk import get_client
 
 from fixtures.gated import ARGS, FIRST, FOUND, GATED, SECOND
 from tests.support.clients.platform.runs import FULL
+from tests.support.documents import blocks
 from tests.support.servers.gates import Gates, asked
 from tests.support.servers.platforms.dev_server import MortalServer
 from tests.support.servers.processes.command import command, command_line, one_line, serving
@@ -273,6 +274,8 @@ async def test_a_server_that_is_lost_is_tried_again_until_it_is_back(
         await mortal_server.start()
         if not form:
             await watch.says("connection  back")
+            for line in _documented("langgraph-agui watch"):
+                assert re.search(line, watch.said), (line, watch.said)
         async with get_client(url=mortal_server.url) as client:
             await client.runs.wait(thread_id, "gated_writer", input=asked("again"))
         await watch.says("count")
@@ -282,6 +285,13 @@ async def test_a_server_that_is_lost_is_tried_again_until_it_is_back(
         lines = (await watch.process.stderr.read()).decode().splitlines()
         assert [line.split()[0] for line in lines] == ["connection"] * 2 * len(form)
         assert watch.said.count(FIRST) == 1
+
+
+def _documented(title: str) -> list[str]:
+    """The lines of a text in the documents, as patterns: the reason in brackets and the time may be others."""
+    (shown,) = (block.code for block in blocks("text") if block.title == title)
+    lines = [re.sub(r"\(.+\)", "REASON", line) for line in shown.splitlines()]
+    return [re.sub("[0-9:]{8}", "[0-9:]{8}", line).replace("REASON", r"\(.+\)") for line in lines]
 
 
 async def test_a_thread_in_a_file_is_watched(tmp_path: Path) -> None:

@@ -40,6 +40,7 @@ export class ThreadStream {
     readonly handlers: StreamHandlers,
   ) {
     addEventListener("online", this.retry);
+    addEventListener("offline", this.#leave);
     document.addEventListener("visibilitychange", this.retry);
     void this.#read();
   }
@@ -62,8 +63,14 @@ export class ThreadStream {
     this.#abort.abort();
     clearTimeout(this.#timer);
     removeEventListener("online", this.retry);
+    removeEventListener("offline", this.#leave);
     document.removeEventListener("visibilitychange", this.retry);
   }
+
+  /** Streams of a browser that is offline end only after minutes. */
+  #leave = (): void => {
+    if (this.#isOpen) this.#abort.abort(new Error("The browser is offline."));
+  };
 
   async #read(): Promise<void> {
     this.#isOpen = true;

@@ -27,16 +27,19 @@ export function ConnectionLine({ connection, caughtUp }: Watching) {
 }
 
 /** What to do about a lost connection. */
-export function ConnectionBanner({ connection, retry }: Watching) {
+export function ConnectionBanner({ connection, retryAt, retry }: Watching) {
   if (connection !== "lost" && connection !== "refused") return null;
+  const isBehind = connection === "lost" && retryAt === undefined; // the server itself tries
   return (
     <div className="banner" role="alert">
       <p>
-        {connection === "lost"
-          ? "Connection lost. Runs go on at the server, and the page catches up by itself."
-          : "The server does not let this page in."}
+        {isBehind
+          ? "Connection to the LangGraph server lost, trying again. The page catches up by itself."
+          : connection === "lost"
+            ? "Connection lost. Runs go on at the server, and the page catches up by itself."
+            : "The server does not let this page in."}
       </p>
-      <button onClick={retry}>Try now</button>
+      {!isBehind && <button onClick={retry}>Try now</button>}
     </div>
   );
 }

@@ -35,7 +35,7 @@ GRAPHS = {name: f"fixtures.served:{name}" for name in SERVED} | {
 def running_dev_server(names: Iterable[str]) -> Iterator[str]:
     """The URL of a server with these graphs, for as long as the block lasts.
 
-    Raises ServerStartError when `/ok` is not answered within a minute.
+    Raises ServerStartError when `/ok` is not answered in time.
     """
     with tempfile.TemporaryDirectory() as folder:
         graphs = {name: GRAPHS[name] for name in names}

@@ -16,7 +16,7 @@ from pathlib import Path
 import httpx
 
 ROOT = Path(__file__).resolve().parents[4]
-_START_WITHIN = 60.0
+_START_WITHIN = 180.0
 _STOP_WITHIN = 10.0
 _LOOK_EVERY = 0.1
 
@@ -47,7 +47,7 @@ class ServerProcess:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Starts it and waits until it answers; raises ServerStartError if it does not within a minute."""
+        """Starts it and waits until it answers; raises ServerStartError if it does not in time."""
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
                 self._command,
