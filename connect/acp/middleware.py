@@ -7,14 +7,14 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
-from langchain.agents.middleware.types import ToolCallRequest
 from langchain_core.messages import ToolMessage
+from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
 from .agent import Session, current_session
 
 
-class SessionTools(AgentMiddleware[Any, Any, Any]):
+class SessionTools(AgentMiddleware[Any, Any]):
     """Offers a model the tools of the current session, which come from the editor's MCP servers, and runs them. It also
     applies the session's mode: its `allowed_tools` and its `system_prompt`. It changes nothing without a session.
 

@@ -16,7 +16,7 @@ from langgraph.types import Overwrite, Send, interrupt
 from langgraph_agui.connect.access import AuthUser
 from langgraph_agui.connect.local.checkpoints.progress import read_progress
 from langgraph_agui.connect.local.run.configs import run_config
-from langgraph_agui.connect.local.run.run_input import NotJsonError, RunInput
+from langgraph_agui.connect.local.run.run_input import NotJsonError, RunInput, UnreadableInputError
 
 from tests.support.servers.databases.postgres import running_postgres
 from tests.support.streams.mortal_runs import Database, Death, postgres_database, run_until_death, sqlite_database
@@ -327,4 +327,5 @@ def test_an_input_that_is_not_json_is_not_stored(part: str, value: object) -> No
 
 def test_an_input_of_another_version_is_not_read() -> None:
     stored = RunInput(run_id="r").to_json().replace(b'"format": 1', b'"format": 2')
-    assert RunInput.from_json(stored) is None
+    with pytest.raises(UnreadableInputError, match="another version"):
+        RunInput.from_json(stored)
