@@ -231,7 +231,7 @@ def _options_of(agent: LangGraphAgent) -> Options:
 
 
 def _intake_of(agent: LangGraphAgent) -> Intake:
-    return compatible_intake(Intake(config=agent.config or {}), is_local=True)
+    return compatible_intake(Intake(config=agent.config or {}), is_local=True, is_page=True)
 
 
 def _reason(what: str, name: str) -> str:

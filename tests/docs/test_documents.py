@@ -24,7 +24,7 @@ import pytest
 import typer
 from ag_ui.core import ActivityMessage, Event, RunAgentInput
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph_agui import connect, translator
+from langgraph_agui import compat, connect, translator
 from langgraph_agui.connect import acp, serve, testing
 from langgraph_agui.connect.cli.commands import app as command_line
 from langgraph_agui.connect.serve import agui_app
@@ -205,7 +205,14 @@ def test_each_promise_names_its_tests() -> None:
     assert [each for each in promises if each[0].lower() + each[1:] not in tested] == []
 
 
-API = {"translator": translator, "connect": connect, "serve": serve, "testing": testing, "acp": acp}
+API = {
+    "translator": translator,
+    "connect": connect,
+    "serve": serve,
+    "testing": testing,
+    "acp": acp,
+    "compat": compat,
+}
 
 
 @pytest.mark.parametrize("page", API)
@@ -214,7 +221,10 @@ def test_the_reference_has_each_name_of_a_package_once(page: str) -> None:
     module = API[page]
     text = (ROOT / f"docs/api/{page}.md").read_text(encoding="utf-8")
     listed = re.findall(rf"^::: {re.escape(module.__name__)}\.(\S+)$", text, re.MULTILINE)
-    beside = {"acp": ["middleware.SessionTools"]}.get(page, [])
+    beside = {
+        "acp": ["middleware.SessionTools"],
+        "connect": ["page_tools.PageState", "page_tools.PageTools"],
+    }.get(page, [])
     names = [f"{name}.{name}" if _hides_a_module(module, name) else name for name in module.__all__]
     assert sorted(listed) == sorted([*names, *beside])
 

@@ -2,11 +2,9 @@
 
 import asyncio
 import json
-import runpy
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, closing
-from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
 import httpx
@@ -304,16 +302,14 @@ def provider(asked: list[dict[str, Any]]) -> Starlette:
     return Starlette(routes=[Route("/v1/chat/completions", complete, methods=["POST"])])
 
 
-async def test_a_pages_tool_beside_the_servers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_a_pages_tool_beside_the_servers(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first code of the recipe, as it is typed, with a server of the model's provider."""
-    (code,) = (one.code for one in blocks("python") if "PageTools()" in one.code)
     (sent,) = (json.loads(one.code) for one in blocks("json") if '"call_map"' in one.code)
     asked: list[dict[str, Any]] = []
     async with served(provider(asked)) as openai:
         monkeypatch.setenv("OPENAI_API_KEY", "none")
         monkeypatch.setenv("OPENAI_BASE_URL", f"{openai.url}/v1")
-        (tmp_path / "agent.py").write_text(code)
-        graph = runpy.run_path(str(tmp_path / "agent.py"))["graph"]
+        graph = block("weather").graph
         graph.checkpointer = InMemorySaver()  # as `serve` does
         async with asked_of({"a": graph}) as ask:
             first = await ask("a", "run-1", messages=sent["messages"][:1], tools=sent["tools"])
@@ -325,3 +321,20 @@ async def test_a_pages_tool_beside_the_servers(monkeypatch: pytest.MonkeyPatch, 
         ["weather", "show_on_map"],
         ["weather"],
     ]
+
+
+async def test_an_aborted_request_stops_the_run_behind_the_runtime() -> None:
+    begun, stopped = asyncio.Event(), asyncio.Event()
+
+    async def rest(_: MessagesState) -> None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stopped.set()
+
+    app = block("behind_the_runtime").behind_the_runtime(one_node(rest))
+    async with served(app) as server, server.client() as client:
+        async with client.stream("POST", "/planner", json={**WIRE, "messages": [QUESTION]}):
+            await begun.wait()
+        await stopped.wait()
