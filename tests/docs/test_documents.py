@@ -230,7 +230,7 @@ def test_the_reference_has_each_name_of_a_package_once(page: str) -> None:
 
 
 def _hides_a_module(module: ModuleType, name: str) -> bool:
-    found = find_spec(f"{module.__name__}.{name}")
+    found = find_spec(f"{module.__name__}.{name}") if hasattr(module, "__path__") else None
     return found is not None and not ismodule(getattr(module, name))
 
 
