@@ -134,6 +134,7 @@ async def test_the_requests_of_an_app(logged: Any) -> None:
         ]
         resumed = {"method": "agent/run", "params": {"agentId": "busy"}, "body": answer}
         async with served(app) as server, server.client() as client:
+            logged()  # what is said at the start
             for path, body, status, level, line, about in cases:
                 assert (await client.post(path, json=body)).status_code == status, path
                 [(found, message)] = logged()

@@ -24,6 +24,7 @@ Rules:
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -36,7 +37,7 @@ from weakref import WeakSet, WeakValueDictionary
 
 from langgraph.pregel import Pregel
 
-from ...errors import RunConflictError, StoreUnavailableError
+from ...errors import RunConflictError, StoreUnavailableError, log_context
 from ...events.event_log import EventLog
 from ..checkpointers import has_checkpointer
 from ..encryption import cipher_of
@@ -64,6 +65,8 @@ _LOOKS: Final = 20
 """How often in a lease a thread that is in doubt is looked up."""
 _TO_PUBLISH: Final = 5.0
 """Seconds for which `aclose` waits until the ends of runs are published."""
+
+_log = logging.getLogger(__name__)
 
 
 class Hold(Protocol):
@@ -222,7 +225,7 @@ class RunStore(ABC):
                     )
                 except (StoreUnavailableError, asyncio.CancelledError):
                     if not continues:  # if the claim was granted, another process continues the run
-                        self._withdraw(thread, token)
+                        self._withdraw(thread, token, claim)
                     raise
                 if claimed == "closed":
                     if news is None:
@@ -244,7 +247,7 @@ class RunStore(ABC):
                         ticket.has_left()
                     return self._hold(Own(thread, claimed.fence, token, claim), run, sent, claimed.last)
 
-    def _withdraw(self, thread: ThreadKey, token: str) -> None:
+    def _withdraw(self, thread: ThreadKey, token: str, claim: Claim) -> None:
         """Withdraws a claim that got no answer, in the background."""
 
         async def withdraw() -> None:
@@ -254,6 +257,10 @@ class RunStore(ABC):
                     return
                 except StoreUnavailableError:
                     await asyncio.sleep(min(pause, self._database.lease / 8))
+                except Exception:
+                    label = log_context(claim.agent, thread.thread_id, claim.run_id)
+                    _log.exception("A claim that got no answer could not be withdrawn (%s).", label)
+                    return
 
         task = asyncio.get_running_loop().create_task(withdraw(), name=f"withdrawal of a claim of {thread.thread_id}")
         self._withdrawing.add(task)
