@@ -170,8 +170,10 @@ async def _new_run(
 
     def make_input() -> tuple[GraphInput, list[str]]:
         run_input, intake = request.run_input, request.intake
-        unwritten = note_unused(port.unused, port.channels, run_input, intake, state, request.options, port.label)
-        return graph_input(run_input, messages, state, port.channels, intake, request.added), unwritten
+        newest = replace(state, values=thread.state.values)  # the client has these, wherever the run starts
+        unwritten = note_unused(port.unused, port.channels, run_input, intake, newest, request.options, port.label)
+        added = graph_input(run_input, messages, state, port.channels, intake, request.added)
+        return added, [] if thread.attach is not None else unwritten  # what the active run has changed is not known yet
 
     has_rest = isinstance(plan, Resume | GoOn) and plan.more
     made, unwritten = await off_loop(make_input, size_of(request.run_input))

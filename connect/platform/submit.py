@@ -151,15 +151,17 @@ class PlatformPort:
     async def start(self, run: NewRun) -> Batches:
         """See `Port`."""
         is_free = self._look is None or self._look.active is None
-        owner = await self._thread.claim(self._source.thread_settings, is_new=self._look is None)
-        metadata = {**owner, RUN_ID: run.request.run_input.run_id}
+        arguments = _config_arguments(run)
+        of_owner: Metadata = arguments["config"]["metadata"]
+        claimed = await self._thread.claim(self._source.thread_settings, of_owner, is_new=self._look is None)
+        metadata = {**claimed, RUN_ID: run.request.run_input.run_id}
         values = run.input.values
         if values and not run.is_turn:
             values, metadata[WRITTEN] = self._without_written(run)
         started = await self._thread.start(
             str(self._source.assistant_id),
             **create_arguments(values, run.is_turn, run.answers, None if run.checkpoint is None else run.checkpoint.id),
-            **_config_arguments(run, metadata),
+            **arguments | {"config": {**arguments["config"], "metadata": {**of_owner, **metadata}}},
             metadata=metadata,
             multitask_strategy="reject" if is_free else "enqueue",
             **{"if_not_exists": "create", **self._source.run_settings},
@@ -227,10 +229,9 @@ def _has_ended_well(reader: Reader) -> bool:
     return last.get("type") == "RUN_FINISHED" and last.get("outcome", {}).get("type") != "cancelled"
 
 
-def _config_arguments(run: NewRun, metadata: Metadata) -> dict[str, Any]:
-    """Returns the arguments of `runs.create` for the config and the context of a run."""
+def _config_arguments(run: NewRun) -> dict[str, Any]:
+    """Returns the arguments of `runs.create` for the config and the context of a run, as its owner sets them."""
     config: dict[str, Any] = dict(merge_configs(run.request.intake.config, run.request.added.config))
-    config["metadata"] = {**config["metadata"], **metadata}
     context = to_json(run.input.context)
     if config["configurable"] and isinstance(context, Mapping):
         config["configurable"] = {**config["configurable"], **context}

@@ -95,19 +95,20 @@ class PlatformThread:
         self.is_hidden = not self._is_known
         return self._is_known
 
-    async def claim(self, settings: ThreadSettings, *, is_new: bool) -> dict[str, Any]:
+    async def claim(self, settings: ThreadSettings, metadata: Metadata, *, is_new: bool) -> dict[str, Any]:
         """Makes the agent the owner of the thread, if it has none, before a run is started on it. Returns the metadata
         to start the run with.
 
         `is_new`: whether the thread does not exist. It is created first, with these settings, so that if two users
         create it at the same time, one of them gets it. Raises `ThreadNotFoundError` for the other. A thread that a run
-        creates has the metadata of that run, and gives them to every later run that has none, its id among them.
+        creates has all metadata of that run, and gives them to every later run that has none, its id among them. So a
+        thread that is created here has only those that the owner gives to its runs: `metadata`.
         """
         access, stamp, threads = self._access, self._access.stamp, self.client.threads
         if is_new:
             if access.creates is False and await self._own_metadata() is None:
                 raise ThreadNotFoundError
-            new: dict[str, Any] = {**settings, "metadata": {**settings.get("metadata", {}), **stamp}}
+            new: dict[str, Any] = {**settings, "metadata": {**metadata, **settings.get("metadata", {}), **stamp}}
             try:
                 made = await self._request(lambda: threads.create(thread_id=self.id, if_exists="do_nothing", **new))
             except PlatformError as error:

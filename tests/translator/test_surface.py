@@ -14,6 +14,7 @@ from langgraph_agui.translator import Finished, Translator, error_event, is_brea
 
 NAMES = [
     "CLIENT_CHANNELS",
+    "PAGE_CALLS",
     "PLATFORM_STREAM_MODES",
     "PROTOCOL_VERSION",
     "STREAM_MODES",
@@ -25,6 +26,7 @@ NAMES = [
     "Lost",
     "OpenItems",
     "Options",
+    "PageCall",
     "Part",
     "PartReader",
     "Prediction",
@@ -50,7 +52,10 @@ NAMES = [
     "translate_sse",
     "unanswered_calls",
 ]
-VALUES = {"CLIENT_CHANNELS", "PLATFORM_STREAM_MODES", "PROTOCOL_VERSION", "STREAM_MODES", "Ending", "Visibility"}
+VALUES = {
+    "CLIENT_CHANNELS", "PAGE_CALLS", "PLATFORM_STREAM_MODES", "PROTOCOL_VERSION", "STREAM_MODES", "Ending",
+    "Visibility",
+}  # fmt: skip
 """Names that are no class, function or module, and cannot have a docstring of their own."""
 MEMBERS = {
     "apply_checkpoint", "asking_calls", "feed", "finish", "interrupted", "not_stored", "saving_nodes", "start",

@@ -89,6 +89,12 @@ def open_calls(messages: Iterable[Event]) -> OpenCalls:
     return {call_id: (name, _json(arguments)) for call_id, (name, arguments) in unanswered.items()}
 
 
+def _call_ids(messages: Iterable[Event]) -> set[str]:
+    """Returns the ids of the tool calls in AG-UI messages."""
+    assistants = (message for message in messages if message["role"] == "assistant")
+    return {call["id"] for message in assistants for call in message.get("toolCalls") or ()}
+
+
 def answer_schema(value: Any, response_schema: Any = None) -> Schema | None:
     """Returns the JSON schema for the answer to an interrupt; None if no schema is known.
 
@@ -228,13 +234,15 @@ class Interrupts:
 
     def hidden_page_calls(self, messages: Iterable[Event]) -> list[PageCall]:
         """Returns the tool calls that wait for the page and are in none of the client's messages."""
-        known = {call["id"] for message in messages for call in message.get("toolCalls") or ()}
-        return [call for call in self._page_calls.values() if call.id not in known]
+        waiting = self._page_calls
+        known = _call_ids(messages) if waiting else ()
+        return [call for call in waiting.values() if call.id not in known]
 
     def pending_page_calls(self, messages: Iterable[Event]) -> list[str]:
         """Returns the ids of the tool calls that wait for the page and have no result in the client's messages, in the
         order of the messages. A client may have sent a result that the thread has not taken yet."""
-        return [call_id for call_id in open_calls(messages) if call_id in self._page_calls]
+        waiting = self._page_calls
+        return [call_id for call_id in open_calls(messages) if call_id in waiting] if waiting else []
 
     def bare(self, run_id: str) -> list[Event]:
         """Returns the `Interrupt` items with only their required fields."""

@@ -31,7 +31,12 @@ _TYPE: Final = "agui_page_call"
 
 
 class PageCall(NamedTuple):
-    """A tool call that waits for the page: its id, the name of the tool, and its arguments as JSON."""
+    """A tool call that waits for the page.
+
+    `id`: The id of the call.
+    `name`: The name of the tool.
+    `args`: Its arguments, as JSON.
+    """
 
     id: str
     name: str

@@ -162,7 +162,10 @@ async def gates() -> AsyncIterator[Gates]:
         await server.wait_closed()
 
 
-_OTHERS = {"gated_without_messages", "gated_planning", "gated_planning_topic", "gated_trips", "gated_other_channel"}
+_OTHERS = {
+    "gated_without_messages", "gated_planning", "gated_planning_topic", "gated_trips", "gated_other_channel",
+    "page_agent", "page_node",
+}  # fmt: skip
 CHATS = [name for name in GATED if name not in _OTHERS]
 """The gated graphs that keep `messages` and come to points; others are run by tests of their own."""
 
