@@ -73,7 +73,7 @@ export class Stage {
   }
 
   async startServer() {
-    const said = [];
+    const said = (this.said = []);
     const args = ["-m", ...this.command, this.gates.port];
     const env = { ...process.env, AGUI_TOKEN: TOKEN };
     this.server = spawn(PYTHON, args.map(String), { cwd: ROOT, env, stdio: ["ignore", "pipe", "pipe"] });
@@ -143,7 +143,7 @@ export class Stage {
       if (left.length) throw new Error(`the page complained:\n${left.join("\n")}`);
     } catch (error) {
       for (const each of context.pages()) error.message += `\n\n${each.url()}:\n${await each.innerText("body").catch(() => "")}`;
-      error.message += `\n${complaints.join("\n")}`;
+      error.message += `\n${complaints.join("\n")}\nThe server:\n${this.said.join("").slice(-4000)}`;
       throw error;
     } finally {
       this.gates.openAll();

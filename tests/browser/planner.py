@@ -136,7 +136,7 @@ def planner(checkpointer: Checkpointer) -> Graph:
         return {"stops": {name: STOPS[name]}, "todos": todos, "messages": [message]}
 
     def first(state: Planned) -> Literal["agent", "ask", "speak"]:
-        if state["messages"][-1].content in _CALLS:
+        if state["messages"][-1].text in _CALLS:
             return "agent"
         return "ask" if _turn(state["messages"]) in ("book", "overbook") else "speak"
 
