@@ -1,13 +1,13 @@
 """Decides what kind of run an input asks for, given the state of its thread: `plan`. Pure; how a run is started is
 decided elsewhere.
 
-    waits for an answer --some answered--> Resume     (`more`: new messages are run after it), also with the results of
-                                                      page's calls alone, which wait next to the questions
+    waits for an answer --some answered--> Resume     (`more`: new messages are run after it); a result for a call that
+                                                      waits for the page is an answer too
                         --breakpoint-----> GoOn, or Drop if the client cancelled it
                         --page's results-> GoOn   at a breakpoint, with the results
                         --no answer------> Wait       nothing runs; the client receives the interrupts
-    else                --page's results-> Resume     if page's calls wait (`PageTools`)
-                        --an edit--------> Fork       from the checkpoint before it; `forking` checks that it is an edit
+    else                --an edit--------> Fork       from the checkpoint before it; `forking` checks that it is an edit
+                        --page's results-> Resume     if calls wait for the page (`PageTools`)
                         --something new--> Begin      or Fork, if messages that are left out count as taken back
                         --nothing new----> Again      the list ends in a question, and the thread continues after it:
                                                       the question is answered again

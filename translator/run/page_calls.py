@@ -1,8 +1,8 @@
 """Reads and writes the marks of tool calls that wait for the page: `PageCall`, `awaited_calls`.
 
-A page runs some tools itself (https://docs.ag-ui.com/concepts/tools). `langgraph_agui.connect.PageTools` lets an agent
-wait for the result of such a tool at an interrupt, whose value is `PageCall.value`. The mark in this value
-distinguishes the interrupt from a question to a person:
+A page runs some tools itself (https://docs.ag-ui.com/concepts/tools). An agent can wait for the result of such a tool
+at an interrupt, whose value is `PageCall.value`. The mark in this value distinguishes the interrupt from a question to
+a person:
 
 1. A run that waits for nothing but pages has finished. Its outcome is a success, which names these tool calls as
    `pendingToolCallIds`. A client answers them with tool messages, and not in `resume`.
