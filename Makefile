@@ -17,7 +17,7 @@
 #   make docs            the documentation site, into site/; a broken link fails (ARGS='serve': served while it is
 #                        written)
 #   make bench           the benchmark, the peer beside it (ARGS='--only replay': a part of it)
-#   make test-all        make test, test-services, sweep, fuzz, mutants, chaos and test-versions: some hours
+#   make test-all        make test, test-services, sweep, fuzz, mutants, chaos, test-versions and dist: some hours
 #   make sweep           what make test tests on some cases, on all: every cut of every recording, every form
 #   make fuzz            the property tests, long and each time with other examples
 #   make chaos           a random run of three processes whose databases fail, whose clocks differ, and which are killed
@@ -26,6 +26,9 @@
 #                        test runs those of tests/versions/current.txt
 #   make mutants         undoes each repair and makes 60 seeded mutations, and says which tests notice; an hour or so
 #                        (ARGS='--only TEXT --seed 2': see python -m tests.mutants --help)
+#   make dist            the wheel, the source distribution and the npm archive, into dist/: built twice and compared,
+#                        checked, and used in clean environments on the oldest and the newest versions
+#   make release         make test, make test-services, make docs and make dist, of a clean checkout; publishes nothing
 #   make golden          writes the golden events anew: the diff of fixtures/golden is what a change does to streams
 #   make clean           removes what these made
 #
@@ -68,7 +71,7 @@ PAGES := $(patsubst %,examples/%/dist/index.html,copilotkit assistant-ui)
 GUIDE := examples/copilotkit/dist-guide/guide.html
 USE_STREAM := tests/browser/use_stream/dist/index.html
 CHROMIUM ?= /usr/bin/chromium
-MODULES := $(sort $(shell find translator connect -name '*.py') $(wildcard connect/serve/inspector/built/*))
+MODULES := $(sort $(shell find translator connect -name '*.py') $(wildcard connect/serve/*/built/*))
 CHECKED := $(wildcard tests fixtures benchmarks examples)
 
 # Aegra needs a newer Python than we do; pyenv has shims on PATH for versions that are installed, but not chosen.
@@ -79,7 +82,7 @@ POSTGRES := $(or $(shell command -v initdb),$(wildcard /usr/lib/postgresql/*/bin
 AEGRA := $(if $(and $(AEGRA_PYTHON),$(POSTGRES)),.venv-aegra/.ready)
 
 .PHONY: demo example example-processes pictures test test-services test-all lint types unit no-services services test-browser chromium redis postgres faketime nginx aegra bench \
-	chaos sweep fuzz mutants golden test-versions test-oldest test-middle test-newest run-bench docs run-docs node clean FORCE
+	chaos sweep fuzz mutants golden test-versions test-oldest test-middle test-newest run-bench docs run-docs dist run-dist release node clean FORCE
 .NOTPARALLEL:
 .DEFAULT_GOAL := test
 
@@ -103,7 +106,7 @@ test: lint $(NODE_MODULES) $(TYPESCRIPT)
 test-services: redis postgres faketime nginx
 	@$(MAKE) --no-print-directory services test-browser
 
-test-all: test test-services sweep fuzz mutants chaos test-versions
+test-all: test test-services sweep fuzz mutants chaos test-versions dist
 
 lint: $(VENV)/.dev
 	$(RUN) -m ruff check .
@@ -184,6 +187,18 @@ run-bench: $(VENV)/.bench
 docs:
 	@$(MAKE) --no-print-directory run-docs VENV=.venv-docs
 
+# In an environment of its own: nothing else needs what checks archives.
+dist: clients/typescript/node_modules/.package-lock.json
+	@$(MAKE) --no-print-directory run-dist VENV=.venv-dist INSTALL_FLAGS=
+
+run-dist: $(VENV)/.release
+	$(RUN) -m tests.release
+
+release:
+	@test -z "$$(git status --porcelain)" || { echo 'commit first: a release is what is committed' >&2; exit 1; }
+	.ci/run
+	@$(MAKE) --no-print-directory dist
+
 # The advertisement for another generator that the theme prints is no warning of ours.
 run-docs: $(VENV)/.docs docs/node_modules/.package-lock.json
 	NO_MKDOCS_2_WARNING=true $(RUN) -m mkdocs $(or $(ARGS),build --clean --quiet)
@@ -213,7 +228,7 @@ test-newest:
 	$(MAKE) unit VENV=.venv-newest INSTALL_FLAGS='--upgrade --upgrade-strategy eager'
 
 clean:
-	rm -rf .venv .venv-oldest .venv-middle .venv-newest .venv-bench .venv-docs .venv-aegra build dist site *.egg-info
+	rm -rf .venv .venv-oldest .venv-middle .venv-newest .venv-bench .venv-docs .venv-dist .venv-aegra build dist site *.egg-info
 	rm -rf test-artefacts tests/browser/*/dist tests/browser/*/node_modules examples/*/dist examples/*/node_modules clients/*/dist clients/*/examples/dist clients/*/node_modules tests/*/node_modules docs/node_modules clients/*/*.tgz
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .langgraph_api
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -244,6 +259,11 @@ $(VENV)/.dev: pyproject.toml tests/versions/current.txt | $(VENV)/.installed
 $(VENV)/.docs: pyproject.toml | $(VENV)/.installed
 	@echo 'installing what builds the documentation into $(VENV)'
 	@$(INSTALL) --group docs
+	@touch $@
+
+$(VENV)/.release: pyproject.toml | $(VENV)/.created
+	@echo 'installing what checks the artefacts into $(VENV)'
+	@$(INSTALL) --group release
 	@touch $@
 
 $(VENV)/.bench: pyproject.toml | $(VENV)/.installed

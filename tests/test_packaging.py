@@ -2,6 +2,7 @@
 promises."""
 
 import ast
+import json
 import os
 import re
 import shutil
@@ -17,6 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langgraph_agui import __version__
+
+from tests.release.artefacts import build
 
 pytestmark = pytest.mark.early
 
@@ -45,6 +49,7 @@ EXTRA = {
     "connect/serve": {"starlette", "fastapi"},
     "connect/serve/websocket": {"starlette"},
     "connect/serve/inspector": {"starlette"},
+    "connect/serve/npm": {"starlette"},
     "connect/serve/requests": {"starlette"},
     "connect/serve/streams": {"starlette"},
     "connect/acp": {"acp", "langchain", "langchain_mcp_adapters", "mcp"},
@@ -140,19 +145,11 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return copy
 
 
-def _build(kind: str, project: Path, folder: Path) -> None:
-    """What a build frontend has the backend do, which is a process in the project's folder."""
-    script = f"from setuptools import build_meta; build_meta.build_{kind}({str(folder)!r})"
-    ran = subprocess.run([sys.executable, "-c", script], cwd=project, capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stderr
-
-
 @pytest.fixture(scope="module")
 def sdist(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The source distribution, unpacked."""
     files, folder = files_below(tree), tmp_path_factory.mktemp("sdist")
-    _build("sdist", tree, folder)
-    (made,) = folder.glob("*.tar.gz")
+    made = build("sdist", tree, folder)
     with tarfile.open(made) as archive:
         archive.extraction_filter = getattr(tarfile, "data_filter", None)  # Python below 3.11.4 has none
         archive.extractall(folder)
@@ -165,9 +162,7 @@ def sdist(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
     """The wheel, built from the source distribution."""
     built = tmp_path_factory.mktemp("wheel")
-    _build("wheel", sdist, built)
-    (made,) = built.glob("*.whl")
-    return zipfile.ZipFile(made)
+    return zipfile.ZipFile(build("wheel", sdist, built))
 
 
 @pytest.fixture(scope="module")
@@ -267,6 +262,14 @@ def test_the_readme_is_the_description_and_its_links_work_on_a_package_index(met
     assert not re.search(r"\]\((?!https://)", shown)
     written = re.sub(r"!\[.*?\]\(.*?\)|\]\(.*?\)|\[", "", readme).split()
     assert re.sub(r"\]\(.*?\)|\[", "", shown).split() == written
+
+
+def test_there_is_one_version(project: dict[str, Any], metadata: Message) -> None:
+    """`/info`, `--version` and the agents of editors say `__version__`."""
+    page = ROOT / "clients/typescript"
+    npm = [json.loads((page / name).read_text())["version"] for name in ("package.json", "package-lock.json")]
+    (newest, *_) = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert {project["version"], metadata["Version"], __version__, newest, *npm} == {project["version"]}
 
 
 def test_python_3_11_is_enough(metadata: Message) -> None:

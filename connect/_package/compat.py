@@ -34,7 +34,7 @@ Visibility = Literal["inline", "attributed", "hidden"]
 
 _IN_URLS: Final = re.compile(r"[/\\\x00-\x20\x7f?#%]")
 """Characters that `serve` allows in no agent's name, because the name is a part of URLs."""
-_NOT_AT_THE_ROOT: Final = ("/threads", "/watch", "/ready")
+_NOT_AT_THE_ROOT: Final = ("/threads", "/watch", "/ready", "/client.tgz")
 """Routes that an app is likely to have itself, below an agent whose path is `/`."""
 _LIBRARIES: Final = ("ag_ui_langgraph", "copilotkit")
 """Packages whose agents are served as ours: what their methods do, `compatible_with` does."""

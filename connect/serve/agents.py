@@ -34,7 +34,7 @@ from ..platform.forwarded_headers import checked_names
 from .compatible import CompatibleWith, compatible_intake, compatible_options
 from .errors import Refusal
 
-RESERVED = ("health", "info", "ready", "threads", "watch")
+RESERVED = ("client.tgz", "health", "info", "ready", "threads", "watch")
 """Names that agents can't have, because they are routes. `agent` is allowed, because LangGraph's own templates call
 their graph that, and paths below `/agent/` are longer than those below an agent's name."""
 DEFAULT = "default"

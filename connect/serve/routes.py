@@ -25,6 +25,7 @@ from .copilotkit import endpoints as copilotkit
 from .files import quiet_accepting
 from .inspector import pages as inspector_pages
 from .limits import Limits
+from .npm import pages as npm_pages
 from .protocol import EndpointFactory
 from .readiness import pages as health_pages
 from .requests.token import token_of
@@ -168,7 +169,7 @@ def agui_routes(
         raise ValueError("store: expected no store together with runs, which have one: Runs(store)")
     made = agents_of(agents, compatible_with, Runs(store) if runs is None and store is not None else runs)
     service = Service(made, users, limits or Limits(), heartbeat, Closing(grace, drain))
-    pages = {**(inspector_pages() if inspector else {}), **health_pages(service.readiness)}
+    pages = {**(inspector_pages() if inspector else {}), **health_pages(service.readiness), **npm_pages()}
     below = routes(service, (endpoint for protocol in PROTOCOLS for endpoint in protocol(service.names)), pages)
     service.enter_lifespan = _ENTER_LIFESPAN
     service.has_sockets = authenticate is not None if websocket is None else websocket

@@ -83,9 +83,7 @@ def test_json_is_what_its_title_names(block: Block) -> None:
 def test_the_archive_of_the_npm_package_is_the_one_that_npm_pack_makes() -> None:
     package = json.loads((ROOT / "clients/typescript/package.json").read_text(encoding="utf-8"))
     named = [json.loads(block.code)["langgraph-agui"] for block in blocks("json") if block.title == "dependencies"]
-    assert [path.rpartition("/clients/typescript/")[2] for path in named] == [
-        f"{package['name']}-{package['version']}.tgz"
-    ]
+    assert named == [f"file:{package['name']}-{package['version']}.tgz"]
 
 
 @pytest.mark.parametrize("block", [each for each in blocks("ts", "tsx", "html", "python") if each.title], ids=str)
@@ -115,8 +113,10 @@ def test_a_command_exists(words: list[str]) -> None:
             targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
             assert {each for each in rest if "=" not in each} <= set(targets)
         case "pip":
+            wheel = f"./langgraph_agui-{project['version']}-py3-none-any.whl"
+            assert not [each for each in rest if "langgraph" in each and "agui" in each and not each.startswith(wheel)]
             for each in rest[1:]:
-                extras = re.findall(r"(?:^\.|^langgraph-agui)\[([\w,]+)\]", each)
+                extras = re.findall(rf"(?:^\.|^{re.escape(wheel)})\[([\w,]+)\]", each)
                 assert {name for group in extras for name in group.split(",")} <= set(project["optional-dependencies"])
         case "langgraph":
             configs = [value for name, value in pairwise(rest) if name == "--config"]

@@ -7,6 +7,7 @@ import httpx
 import pytest
 from ag_ui.core import AgentCapabilities
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph_agui import __version__
 from langgraph_agui.connect import Intake
 from langgraph_agui.connect.serve import Agent, agui_app
 from starlette.applications import Starlette
@@ -39,7 +40,7 @@ async def client(server: Served) -> AsyncIterator[httpx.AsyncClient]:
 
 async def test_the_agents_are_told_by_their_names(client: httpx.AsyncClient) -> None:
     answer = (await client.get("/info")).json()
-    assert answer["mode"] == "sse"
+    assert (answer["mode"], answer["version"]) == ("sse", __version__)
     assert answer["agents"]["planner"]["name"] == "planner"
     assert answer["agents"]["planner"]["description"] == "Plans a day."
 

@@ -1,0 +1,2 @@
+export { ThreadAgent } from "./agent.js";
+export { watch } from "./watch.js";
