@@ -18,18 +18,21 @@ const AXE = join(ROOT, "clients/inspector/node_modules/axe-core/axe.min.js");
 const WITHIN = 30_000;
 
 export class InspectorStage {
-  /** `module`: the server's; it is given its port, the gates', and `more`, and `TOKEN` in its environment. */
+  /**
+   * `module`: the server's; it is given its port, the gates', and the texts of `more`, and `TOKEN` in its environment. An object
+   * in `more` has options of the browser.
+   */
   static async set(module = "tests.browser.inspector_server", ...more) {
     const stage = new InspectorStage();
     try {
-      return await stage.#begun(module, more);
+      return await stage.#begun(module, more.filter((each) => typeof each !== "object"), more.find((each) => typeof each === "object"));
     } catch (error) {
       await stage.strike(); // else its gates keep the process of the tests
       throw error;
     }
   }
 
-  async #begun(module, more) {
+  async #begun(module, more, launch = {}) {
     const stage = this;
     stage.gates = await new Gates().listening();
     stage.port = await freePort();
@@ -47,7 +50,7 @@ export class InspectorStage {
     }, () => `the server does not answer:\n${stage.printed()}`);
     const flags = ["no-sandbox", "disable-gpu", "no-first-run", "disable-background-networking", "disable-component-update"];
     const leads = "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1";
-    const options = { executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: [...flags.map((flag) => `--${flag}`), `--host-resolver-rules=${leads}`] };
+    const options = { executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: [...flags.map((flag) => `--${flag}`), `--host-resolver-rules=${leads}`], ...launch };
     stage.browser = await chromium.launch(options);
     stage.axe = await readFile(AXE, "utf8");
     await mkdir(ARTEFACTS, { recursive: true });

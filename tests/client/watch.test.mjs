@@ -81,6 +81,47 @@ test("a connection on which nothing comes is opened again", async (t) => {
   assert.deepEqual([connection.state, requests, connection.error], ["live", 2, undefined]);
 });
 
+test("a page that is hidden or was left has no connection, and catches up when it is seen", { timeout: 30_000 }, async (t) => {
+  const page = (globalThis.document = Object.assign(new EventTarget(), { visibilityState: "visible" }));
+  globalThis.window = new EventTarget();
+  t.after(() => (delete globalThis.document, delete globalThis.window));
+  const is = (state) => ((page.visibilityState = state), page.dispatchEvent(new Event("visibilitychange")));
+  const whole = { type: "MESSAGES_SNAPSHOT", messages: [{ id: "a", role: "assistant", content: "all of it" }] };
+  const open = new Set();
+  let isOver = false;
+  const url = await serving(t, (request, response) => {
+    open.add(request.url);
+    response.on("close", () => open.delete(request.url));
+    response.writeHead(200, { "Content-Type": "text/event-stream" });
+    if (request.method === "GET") response.write(frames(started("r"), ...(isOver ? [finished("r")] : [])));
+    else if (isOver) response.end(frames(started("r"), whole, finished("r")));
+    else response.write(frames(started("r"))); // and nothing more yet
+  });
+  const agent = new ThreadAgent({ url: `${url}/chat`, threadId: "t" });
+  const watch = agent.watch();
+  t.after(() => watch.close());
+  await until(() => open.size === 2 && agent.isRunning); // the watch, and the run of others
+  is("hidden");
+  assert.equal(watch.state.connection, "paused");
+  await until(() => open.size === 0);
+  watch.retry();
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(open.size, 0);
+  isOver = true;
+  is("visible");
+  await until(() => agent.messages[0]?.content === "all of it" && watch.state.connection === "live");
+
+  isOver = false;
+  const run = agent.runAgent({ runId: "own" });
+  await until(() => open.has("/chat"));
+  is("hidden");
+  await until(() => open.size === 1); // what the page itself has started is read on
+  assert.ok(open.has("/chat"));
+  window.dispatchEvent(Object.assign(new Event("pagehide"), { persisted: true }));
+  await until(() => open.size === 0);
+  await run;
+});
+
 test("attempts come in growing distances, and as the server wants; a refusal waits for the user", async (t) => {
   t.mock.timers.enable({ apis: ["setInterval", "setTimeout", "Date"] });
   const answers = [[503], [503], [503], [429, { "Retry-After": "100" }], [403]];

@@ -5,7 +5,7 @@ import type { Message } from "@ag-ui/client";
 
 import type { Json, JsonObject } from "./model/json.ts";
 import { fromJsonl } from "./model/jsonl.ts";
-import { EventLog } from "./model/log.ts";
+import { EventLog, type Gap } from "./model/log.ts";
 import { runsOf } from "./model/spans.ts";
 import { Verifier } from "./model/verifier.ts";
 import { EMPTY, type View, type WireEvent } from "./model/view.ts";
@@ -81,8 +81,9 @@ export function openThread(agent: string, threadId: string): void {
   const log = new EventLog();
   const verifier = new Verifier();
   const handlers = {
-    events(events: readonly WireEvent[], lostFor?: number) {
-      for (const event of events) log.append(event, event.timestamp ?? Date.now(), { refused: verifier.refusal(event), ...(lostFor !== undefined && { lostFor }) });
+    events(events: readonly WireEvent[], gap?: Gap) {
+      for (const event of events) if (event.type === "RUN_STARTED") seen(String(event.runId));
+      for (const event of events) log.append(event, event.timestamp ?? Date.now(), { refused: verifier.refusal(event), ...(gap && { gap }) });
       changed();
     },
     connection: (now: Connection) => {
@@ -138,12 +139,29 @@ export const stop = (): Promise<boolean> => tried(({ agent, name }) => stopRun(a
 /** What a client sends: it shows activities, and sends them not. */
 const sent = (): Message[] => session.peek()!.log.view.messages.filter(({ role }) => role !== "activity");
 
+/** Runs whose own answer is read, for as long as the thread's stream has not shown them. */
+const answers = new Map<string, AbortController>();
+
+function seen(runId: string): void {
+  answers.get(runId)?.abort();
+  answers.delete(runId);
+}
+
+/** A browser keeps a page that was left, with its requests: they end. */
+addEventListener("pagehide", () => [...answers.keys()].forEach(seen));
+
 function run(messages: readonly Message[], resume?: readonly Answer[]): Promise<boolean> {
   const more = resume && { resume: resume as unknown as Json };
   return tried(({ agent, name: threadId }) => {
-    const input = { threadId, runId: newId(), protocolVersion: "1.0", messages: messages as unknown as Json, tools: [], context: [], ...more };
+    const runId = newId();
+    const answer = new AbortController();
+    answers.set(runId, answer);
+    const input = { threadId, runId, protocolVersion: "1.0", messages: messages as unknown as Json, tools: [], context: [], ...more };
     position.value = null;
-    return startRun(agent, input as JsonObject);
+    return startRun(agent, input as JsonObject, answer.signal).catch((error: Error) => {
+      answers.delete(runId);
+      if (!answer.signal.aborted) throw error;
+    });
   });
 }
 

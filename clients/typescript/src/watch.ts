@@ -16,6 +16,8 @@
 //    detached, and connects.
 // 6. A server without the watch route (404; CopilotKit's Node runtime is one) reports nothing: the agent connects once, and
 //    again after a stream that ended before its run. If it can't connect either, the page is `refused`.
+// 7. While the page is hidden it is `paused`: neither the watch nor the run of others that the agent reads has a connection.
+//    A run that the agent started is read on. A page that was left (`pagehide`) has no connection at all.
 
 import { addressBelow, answerOf } from "./address.js";
 import { Connection, delayAfter, type ConnectionState } from "./connection.js";
@@ -35,10 +37,12 @@ const CONNECTS: ReadonlySet<ConnectionState> = new Set(["connecting", "live", "u
 /** How an open page is connected. Each change is a new object. */
 export interface WatchState {
   /**
-   * - `connecting`: the thread is being loaded for the first time.
+   * - `connecting`: the thread is being loaded for the first time, or caught up with after the page was hidden. A browser
+   *   that has six streams of one server open keeps a seventh page in it.
    * - `live`: the page has what the thread has, and gets what comes.
    * - `lost`: it does not; the next attempt is at `retryAt`. Without `retryAt`, the server that the page reads has lost the
    *   LangGraph server behind it, and tries by itself.
+   * - `paused`: the page is hidden, and reads nothing until somebody looks at it.
    * - `refused`: the server answered with a 4xx; nothing is tried until `retry()`.
    * - `unwatched`: the page has the thread and its own runs. The server has no watch route: runs that others start appear
    *   when the page is loaded again, or after `retry()`.
@@ -147,6 +151,8 @@ export class Watch {
       (event) => this.reported(event),
       () => this.moved(),
     );
+    if (typeof window !== "undefined") window.addEventListener("pagehide", this.left);
+    if (this.connection.state === "paused") this.changed();
     if (agent.isRunning) this.whenIdle(); // what the agent reads already it reports to earlier subscribers alone
     this.later(0, () => this.sync()); // by then a chat that connects by itself has begun to
   }
@@ -167,11 +173,17 @@ export class Watch {
   /** Ends it. A run that the agent started is read on. */
   close(): void {
     this.subscription.unsubscribe();
+    if (typeof window !== "undefined") window.removeEventListener("pagehide", this.left);
     for (const timer of this.timers) clearTimeout(timer);
     this.connection.close();
     this.listeners.clear();
     if (this.isConnecting) void detach(this.agent);
   }
+
+  /** The browser keeps the page for its Back button, with whatever is open: what the agent reads is ended. */
+  private readonly left = ({ persisted }: PageTransitionEvent): void => {
+    if (persisted && this.agent.isRunning) void detach(this.agent);
+  };
 
   // --- what is reported, and what the agent sees
 
@@ -218,7 +230,8 @@ export class Watch {
 
   private moved(): void {
     const { state } = this.connection;
-    if (state === "lost") this.lost();
+    if (state === "lost" || state === "paused") this.lost();
+    if (state === "paused" && this.isConnecting) void detach(this.agent);
     if (state === "live") {
       this.isPaused = false;
       this.later(LATE, () => this.sync()); // a thread that is unknown is not reported
@@ -275,6 +288,8 @@ export class Watch {
       this.settled = thread;
       this.loaded();
       this.later(0, () => this.sync());
+    } else if (this.connection.state === "paused") {
+      // It was ended because nobody looks: it connects when somebody does.
     } else if (this.connection.state === "unwatched" && !this.hasLoaded && error instanceof Error) {
       this.connection.refuse(error);
     } else {
@@ -284,7 +299,7 @@ export class Watch {
 
   /** After a stream that ended before its run did: the page ended it, or the server is gone, which is known soon. */
   private pause(error?: Error): void {
-    if (this.isPaused) return;
+    if (this.isPaused || this.connection.state === "paused") return;
     const delay = delayAfter(++this.failures);
     this.isPaused = true;
     if (error !== undefined || this.failures > 1) {

@@ -9,8 +9,14 @@ export interface Entry {
   readonly at: number;
   /** Why @ag-ui/client refuses it. */
   readonly refused?: string;
-  /** Milliseconds for which the connection was lost before it. */
-  readonly lostFor?: number;
+  /** How long nothing was read before it. */
+  readonly gap?: Gap;
+}
+
+/** Milliseconds in which nothing was read: the connection was lost, or nobody saw the page. */
+export interface Gap {
+  readonly for: number;
+  readonly isHidden: boolean;
 }
 
 const EVERY = 64;
@@ -30,7 +36,7 @@ export class EventLog {
     return this.#last;
   }
 
-  append(event: WireEvent, at: number, more: Pick<Entry, "refused" | "lostFor"> = {}): void {
+  append(event: WireEvent, at: number, more: Pick<Entry, "refused" | "gap"> = {}): void {
     this.entries.push({ index: this.entries.length, event, at, ...more });
     this.#last = next(this.#last, event);
     if (this.entries.length % EVERY === 0) this.#kept.push(this.#last);

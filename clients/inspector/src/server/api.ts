@@ -78,10 +78,12 @@ export async function listThreads(agent: string, status: ThreadStatus | null, li
   return (await requested(`threads?${query}`)).json();
 }
 
-/** Starts a run. Returns when the server has taken the input; its events come with the thread's own stream. */
-export async function startRun(agent: string, input: JsonObject): Promise<void> {
-  const response = await requested(encodeURIComponent(agent), post(input));
-  // The stream is read to its end and passed over: an agent may stop a run that has lost its last reader.
+/**
+ * Starts a run. Returns when the server has taken the input; its events come with the thread's own stream. The answer is
+ * read until `signal` says that the run is seen there: an agent may stop a run that has lost its last reader.
+ */
+export async function startRun(agent: string, input: JsonObject, signal: AbortSignal): Promise<void> {
+  const response = await requested(encodeURIComponent(agent), { ...post(input), signal });
   void response.body?.pipeTo(new WritableStream()).catch(() => {});
 }
 

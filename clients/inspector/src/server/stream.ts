@@ -1,144 +1,110 @@
 // A thread's stream: its messages and state, and every run of it to come. After a lost connection it connects again from
 // the last event that came. If the server still has the next events, it continues with them; else it begins with snapshots.
+// When it connects, and for how long, decides the `Connection` of clients/typescript, as for every page.
 
-import { EventSourceParserStream } from "eventsource-parser/stream";
-
+import { Connection as Reconnecting } from "../../../typescript/src/connection.ts";
+import type { Gap } from "../model/log.ts";
 import type { WireEvent } from "../model/view.ts";
 import { Refused, requested } from "./api.ts";
 
 export type Connection =
   | { readonly status: "connecting" }
   | { readonly status: "live"; readonly caughtUp?: number }
+  | { readonly status: "paused" }
   /** `retryAt`: when the page connects again; null while the server that it reads has lost the LangGraph server behind it. */
   | { readonly status: "lost"; readonly retryAt: number | null; readonly reason: string }
   | { readonly status: "refused"; readonly error: Refused };
 
 export interface StreamHandlers {
-  /** Events, in their order; `lostFor`: milliseconds without a connection before the first of them. */
-  events(events: readonly WireEvent[], lostFor?: number): void;
+  /** Events, in their order; `gap`: how long nothing was read before the first of them. */
+  events(events: readonly WireEvent[], gap?: Gap): void;
   connection(connection: Connection): void;
 }
 
-const FIRST_WAIT = 500;
-const LONGEST_WAIT = 15_000;
 const DROPPED_FOR = 5_000;
 /** Milliseconds without an event after which what was missed is counted as caught up. */
 const SETTLED = 300;
 
 export class ThreadStream {
-  #lastId: string | null = null;
-  #wait = FIRST_WAIT;
-  #lostAt: number | null = null;
-  #abort = new AbortController();
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #isClosed = false;
-  #isOpen = false;
+  readonly #connection: Reconnecting;
+  #lastId: string | undefined;
+  #since: { readonly at: number; readonly isHidden: boolean } | null = null;
+  #gap: Gap | undefined;
+  #missed: number | null = null;
+  #settled: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
     readonly agent: string,
     readonly threadId: string,
     readonly handlers: StreamHandlers,
   ) {
-    addEventListener("online", this.retry);
-    addEventListener("offline", this.#leave);
-    document.addEventListener("visibilitychange", this.retry);
-    void this.#read();
+    this.#connection = new Reconnecting(
+      (signal) => this.#open(signal),
+      (event, id) => this.#came(event as WireEvent, id),
+      () => this.#moved(),
+    );
+    this.#moved();
   }
 
   /** Connects now, if the connection is lost. */
-  retry = (): void => {
-    if (this.#isClosed || this.#isOpen || document.visibilityState === "hidden") return;
-    clearTimeout(this.#timer);
-    void this.#read();
-  };
+  retry = (): void => this.#connection.retry();
 
   /** Loses the connection, for some seconds or until `retry`: to see that nothing is lost with it. */
-  drop(): void {
-    if (!this.#isOpen) return;
-    this.#abort.abort(new Error("You dropped the connection."));
-  }
+  drop = (): void => this.#connection.drop(DROPPED_FOR, new Error("You dropped the connection."));
 
   close(): void {
-    this.#isClosed = true;
-    this.#abort.abort();
-    clearTimeout(this.#timer);
-    removeEventListener("online", this.retry);
-    removeEventListener("offline", this.#leave);
-    document.removeEventListener("visibilitychange", this.retry);
+    this.#connection.close();
+    clearTimeout(this.#settled);
   }
 
-  /** Streams of a browser that is offline end only after minutes. */
-  #leave = (): void => {
-    if (this.#isOpen) this.#abort.abort(new Error("The browser is offline."));
-  };
+  async #open(signal: AbortSignal): Promise<Response> {
+    const headers: HeadersInit = { Accept: "text/event-stream", ...(this.#lastId !== undefined && { "Last-Event-ID": this.#lastId }) };
+    const path = `watch/${this.threadId.split("/").map(encodeURIComponent).join("/")}?agent=${encodeURIComponent(this.agent)}`;
+    return requested(path, { headers, signal, cache: "no-store" });
+  }
 
-  async #read(): Promise<void> {
-    this.#isOpen = true;
-    this.#abort = new AbortController();
-    const { signal } = this.#abort;
-    if (this.#lostAt === null) this.handlers.connection({ status: "connecting" });
-    try {
-      const headers: HeadersInit = { Accept: "text/event-stream", ...(this.#lastId !== null && { "Last-Event-ID": this.#lastId }) };
-      const path = `watch/${this.threadId.split("/").map(encodeURIComponent).join("/")}?agent=${encodeURIComponent(this.agent)}`;
-      const response = await requested(path, { headers, signal, cache: "no-store" });
-      await this.#follow(response.body!);
-      this.#lost("The server closed the connection.", this.#wait);
-    } catch (error) {
-      if (this.#isClosed) return;
-      const isRefused = error instanceof Refused && error.status < 500 && error.status !== 408 && error.status !== 429;
-      if (isRefused) {
-        this.#isOpen = false;
-        this.handlers.connection({ status: "refused", error });
-      } else if (signal.aborted) this.#lost((signal.reason as Error).message, DROPPED_FOR);
-      else this.#lost(error instanceof Refused ? error.message : "The server cannot be reached.", this.#wait);
+  #came(event: WireEvent, id: string | undefined): void {
+    if (id !== undefined) this.#lastId = id;
+    this.handlers.events([event], this.#gap);
+    this.#gap = undefined;
+    if (this.#missed === null) return;
+    this.#missed += 1;
+    this.#settle();
+  }
+
+  /** After a gap, what comes is counted until a moment passes in which nothing came. */
+  #settle(): void {
+    clearTimeout(this.#settled);
+    this.#settled = setTimeout(() => {
+      const caughtUp = this.#missed ?? 0;
+      this.#missed = null;
+      if (this.#connection.state === "live") this.handlers.connection({ status: "live", caughtUp });
+    }, SETTLED);
+  }
+
+  #moved(): void {
+    const { state, error, retryAt } = this.#connection;
+    if (state === "lost" || state === "paused") {
+      this.#since ??= { at: Date.now(), isHidden: state === "paused" };
+      clearTimeout(this.#settled);
     }
-  }
-
-  async #follow(body: ReadableStream<Uint8Array>): Promise<void> {
-    let lostFor = this.#lostAt === null ? undefined : Date.now() - this.#lostAt;
-    let missed = 0;
-    let isCatchingUp = lostFor !== undefined;
-    const settle = () => {
-      isCatchingUp = false;
-      this.handlers.connection({ status: "live", caughtUp: missed });
-    };
-    let settled: ReturnType<typeof setTimeout> | undefined = isCatchingUp ? setTimeout(settle, SETTLED) : undefined;
-    if (!isCatchingUp) this.handlers.connection({ status: "live" });
-    this.#lostAt = null;
-    this.#wait = FIRST_WAIT;
-    const onComment = (comment: string) => this.#commented(comment.trim());
-    const text = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>);
-    const frames = text.pipeThrough(new EventSourceParserStream({ onComment }));
-    try {
-      for (const reader = frames.getReader(); ; ) {
-        const { value, done } = await reader.read();
-        if (done) return;
-        if (value.id !== undefined) this.#lastId = value.id;
-        this.handlers.events([JSON.parse(value.data) as WireEvent], lostFor);
-        lostFor = undefined;
-        if (isCatchingUp) {
-          missed += 1;
-          clearTimeout(settled);
-          settled = setTimeout(settle, SETTLED);
-        }
+    switch (state) {
+      case "connecting":
+      case "paused":
+        return this.handlers.connection({ status: state });
+      case "live":
+        if (this.#since === null) return this.handlers.connection({ status: "live" });
+        this.#gap = { for: Date.now() - this.#since.at, isHidden: this.#since.isHidden };
+        this.#since = null;
+        this.#missed = 0;
+        return this.#settle();
+      case "lost": {
+        const reason = error instanceof Refused ? error.message : error instanceof TypeError || error === undefined ? "The server cannot be reached." : error.message;
+        return this.handlers.connection({ status: "lost", retryAt: retryAt ?? null, reason });
       }
-    } finally {
-      clearTimeout(settled);
+      case "refused":
+      case "unwatched":
+        return this.handlers.connection({ status: "refused", error: error instanceof Refused ? error : new Refused(404, "not_found", "The server has no such thread.") });
     }
-  }
-
-  #commented(comment: string): void {
-    const reason = "The connection to the LangGraph server is lost.";
-    if (comment === "connection lost") this.handlers.connection({ status: "lost", retryAt: null, reason });
-    if (comment === "connection back") this.handlers.connection({ status: "live" });
-  }
-
-  #lost(reason: string, wait: number): void {
-    if (this.#isClosed) return;
-    this.#isOpen = false;
-    this.#lostAt ??= Date.now();
-    this.#wait = Math.min(this.#wait * 2, LONGEST_WAIT);
-    this.handlers.connection({ status: "lost", retryAt: Date.now() + wait, reason });
-    this.#timer = setTimeout(() => void this.#read(), wait);
   }
 }

@@ -8,6 +8,7 @@ import { Icon } from "./icons.tsx";
 export function ConnectionPill() {
   const now = connection.value;
   const seconds = useSecondsUntil(now.status === "lost" ? now.retryAt : null);
+  const isSlow = useIsSlow(now.status === "connecting");
   const current = session.value;
   if (current?.kind !== "thread") return null;
   return (
@@ -15,7 +16,8 @@ export function ConnectionPill() {
       <span role="status">
         <i class="dot" />
         {now.status === "live" && (now.caughtUp === undefined ? "Live" : `Live again, ${now.caughtUp === 1 ? "1 event" : `${now.caughtUp} events`} caught up`)}
-        {now.status === "connecting" && "Connecting"}
+        {now.status === "connecting" && (isSlow ? <span title={CROWDED}>Still connecting</span> : "Connecting")}
+        {now.status === "paused" && "Paused"}
         {now.status === "lost" && <span title={now.reason}>{now.retryAt === null ? "Connection to the server lost, trying again" : "Connection lost"}</span>}
         {now.status === "refused" && "Refused"}
       </span>
@@ -36,6 +38,22 @@ export function ConnectionPill() {
       )}
     </div>
   );
+}
+
+/** Why a request waits before the server has it. */
+export const CROWDED = "The server does not answer yet. A browser has six connections to a server for all of its windows: if more of them show threads, close one.";
+const SLOW = 3_000;
+
+/** Whether something has lasted for some seconds. */
+export function useIsSlow(isOn: boolean): boolean {
+  const [isSlow, setIsSlow] = useState(false);
+  useEffect(() => {
+    setIsSlow(false);
+    if (!isOn) return undefined;
+    const timer = setTimeout(() => setIsSlow(true), SLOW);
+    return () => clearTimeout(timer);
+  }, [isOn]);
+  return isOn && isSlow;
 }
 
 function useSecondsUntil(at: number | null): number {

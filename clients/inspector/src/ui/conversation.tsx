@@ -4,7 +4,7 @@ import { computed } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import { connection, failure, isLive, latest, position, send, session, stop, view } from "../session.ts";
-import { ConnectionPill } from "./connection.tsx";
+import { ConnectionPill, CROWDED, useIsSlow } from "./connection.tsx";
 import { Exporter } from "./exporter.tsx";
 import { Guard } from "./guard.tsx";
 import { Icon } from "./icons.tsx";
@@ -19,6 +19,7 @@ const rows = computed(() => rowsOf(view.value));
 
 export function Conversation() {
   const current = session.value;
+  const isSlow = useIsSlow(current?.kind === "thread" && connection.value.status === "connecting");
   if (current === null) {
     return (
       <section class="conversation nothing" aria-label="Thread">
@@ -61,7 +62,7 @@ export function Conversation() {
         </div>
       ) : shown.length === 0 && status !== "failed" ? (
         <div class="empty quiet">
-          {now.status === "connecting" && isThread ? "Connecting…" : !isLive.value ? "Nothing had been said yet." : isThread ? "Nothing has been said yet. Write the first message." : "This recording has no messages."}
+          {isSlow ? CROWDED : now.status === "connecting" && isThread ? "Connecting…" : !isLive.value ? "Nothing had been said yet." : isThread ? "Nothing has been said yet. Write the first message." : "This recording has no messages."}
         </div>
       ) : (
         <VirtualList
@@ -141,6 +142,7 @@ function Composer() {
   const [text, setText] = useState("");
   const [isSending, setIsSending] = useState(false);
   const [sentIn, setSentIn] = useState<string | undefined>();
+  const isSlow = useIsSlow(isSending);
   const isQueued = isRunning && sentIn !== undefined && sentIn === runId;
   const maySend = Boolean(text.trim()) && !isSending && !isQueued && !isWaiting;
   /** While a run goes on the server decides what becomes of a message: it has its turn later, stops the run, or is refused. */
@@ -166,6 +168,11 @@ function Composer() {
         void submit();
       }}
     >
+      {isSlow && (
+        <p class="quiet" role="status">
+          {CROWDED}
+        </p>
+      )}
       <textarea
         ref={box}
         aria-label="Message"

@@ -113,7 +113,7 @@ function DrawnEvent({ entry, before }: EventRowProps) {
   const wait = before === undefined ? 0 : Math.max(0, entry.at - before.at);
   return (
     <div class={entry.refused ? "event refused" : "event"}>
-      {entry.lostFor !== undefined && <span class="lost-mark">{`connection lost for ${(entry.lostFor / 1000).toFixed(1)} s`}</span>}
+      {entry.gap && <span class={entry.gap.isHidden ? "gap-mark" : "gap-mark lost"}>{`${entry.gap.isHidden ? "the page was hidden for" : "connection lost for"} ${duration(entry.gap.for)}`}</span>}
       <span class="number">{entry.index + 1}</span>
       <span class="wait">{wait >= 1 ? `+${duration(wait)}` : ""}</span>
       <i class={`dot ${familyOf(entry.event)}`} />

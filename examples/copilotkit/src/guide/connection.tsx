@@ -9,6 +9,7 @@ export const CONNECTIONS: Record<Watching["connection"], string> = {
   connecting: "Connecting",
   live: "Live",
   lost: "Connection lost",
+  paused: "Paused while the page is hidden",
   refused: "Not connected",
   unwatched: "Connected, without live updates",
   closed: "Not connected",
