@@ -39,6 +39,8 @@ _CONFLICT: Final = 409
 UNFIT: Final = 422
 CANCEL_TIMEOUT: Final = 10.0
 """Seconds within which a cancelled run must have stopped. A node that does not await runs on for longer."""
+_FIRST_PAUSE: Final = 0.05
+_LONGEST_PAUSE: Final = 1.0
 _FEW: Final = 20
 _PAGES: Final = 5
 
@@ -221,6 +223,8 @@ class PlatformThread:
     async def outcome(self, run_id: str) -> RunOutcome:
         """Returns how a run ended that is no longer active; see `outcome_of`."""
         run = await self.run(run_id)
+        if run is not None and await self.has_waited_for_end(run):
+            run = await self.run(run_id)
         look = None if run is None else await self.look_at(ThreadRuns(None, [run]))
         return await self.outcome_of(run_id, run, look)
 
@@ -242,6 +246,28 @@ class PlatformThread:
             state, thread = made or state, {}
         return run_outcome(run, state, thread, run_id=run_id)
 
+    async def has_waited_for_end(self, run: JsonObject, timeout: float = CANCEL_TIMEOUT) -> bool:  # noqa: ASYNC109
+        """Waits until a cancelled run has ended. Returns False at once for a run that was not cancelled; True means
+        that what was requested of the thread before may be out of date.
+
+        `langgraph dev` calls a run `interrupted`, and closes its stream, as soon as it is asked to cancel it. The nodes
+        of the run have yet to stop, and then what they have written may be rolled back. Until then the thread is busy.
+        If it still is after `timeout` seconds, or if another run of it is active, nothing more is waited for.
+        """
+        if run.get("status") != "interrupted":
+            return False
+        loop = asyncio.get_running_loop()
+        pause, until = _FIRST_PAUSE, loop.time() + timeout
+        while (thread := await self._or_none(self.metadata)) is not None and thread.get("status") == "busy":
+            if (runs := await self.runs()) is None or runs.active is not None:
+                break
+            if loop.time() > until:
+                self._log_not_stopped(str(run["run_id"]), timeout)
+                break
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+        return True
+
     async def cancel(self, run_id: str | None, timeout: float = CANCEL_TIMEOUT) -> bool:  # noqa: ASYNC109
         """Stops this run, or every run that is running or queued. Returns whether all have stopped within `timeout`
         seconds. A run that has not, because its node does not await, stops when the node returns, and is logged.
@@ -261,8 +287,7 @@ class PlatformThread:
                 is_known |= await self._cancel_and_wait(str(run["run_id"]), timeout)
             except TimeoutError:
                 is_known, has_stopped = True, False
-                label = log_context(None, self.id, str(run["run_id"]))
-                _log.warning("A cancelled run has not stopped within %g seconds (%s).", timeout, label)
+                self._log_not_stopped(str(run["run_id"]), timeout)
         if not is_known:
             named = f" with the id {run_id!r}" if run_id else ""
             raise RunNotFoundError(f"thread {self.id!r} has no run to stop{named}")
@@ -289,6 +314,10 @@ class PlatformThread:
                 if error.status in (NOT_FOUND, UNFIT):
                     return False
                 raise
+
+    def _log_not_stopped(self, run_id: str, timeout: float) -> None:
+        label = log_context(None, self.id, run_id)
+        _log.warning("A cancelled run has not stopped within %g seconds (%s).", timeout, label)
 
     async def _cancel(self, run_id: str, *, wait: bool) -> bool:
         """Requests the end of a run. Returns True, because the SDK returns None, which `sdk_call` takes as a lost

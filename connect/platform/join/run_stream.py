@@ -96,14 +96,22 @@ async def run_events(
             lost = error
         if _has_lasted(clock() - since, lost, policy):
             retries.progressed()
-        runs = await thread.runs()
-        run = None if runs is None else runs.with_id(run_id)
-        if run is None and runs is not None:
-            run = await thread.run(run_id)
+        run, runs = await _run_and_others(thread, run_id)
+        if run is not None and await thread.has_waited_for_end(run):
+            run, runs = await _run_and_others(thread, run_id)
         if run is None or run.get("status") not in ACTIVE:
             yield Ended(run, runs)
             return
         await retries.pause(lost)
+
+
+async def _run_and_others(thread: PlatformThread, run_id: str) -> tuple[JsonObject | None, ThreadRuns | None]:
+    """Returns a run and the runs of its thread; None for each that is gone."""
+    runs = await thread.runs()
+    run = None if runs is None else runs.with_id(run_id)
+    if run is None and runs is not None:
+        run = await thread.run(run_id)
+    return run, runs
 
 
 async def thread_events(thread: PlatformThread) -> AsyncGenerator[Received | Connected, None]:

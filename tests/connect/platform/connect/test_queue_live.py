@@ -3,7 +3,7 @@ told is right in every order, and ends with what the thread holds."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import pytest
 from langgraph_agui.connect import cancel
@@ -31,11 +31,11 @@ class Stage(NamedTuple):
         """A run on a new thread."""
         return await started(self.client, "gated_chat", self.gate, **how)
 
-    async def held(self, first: Started | None = None, run: str = "a") -> Started:
+    async def held(self, first: Started | None = None, run: str = "a", graph: str = "gated_chat") -> Started:
         """A run in the middle of its second message, on a new thread or after `first`."""
         self.gate.hold(f"{run} second 2")
         name: Any = {"run": run, **self.how}
-        held = await (self.run(**name) if first is None else first.next("gated_chat", self.gate, **name))
+        held = await (self.run(**name) if first is None else first.next(graph, self.gate, **name))
         await self.gate.reached(f"{run} second 2")
         return held
 
@@ -62,6 +62,20 @@ class Told(NamedTuple):
     """The runs' ids and ends, in order."""
     values: Any
     """What the thread holds."""
+
+
+def once(
+    client: LangGraphClient, moment: Literal["request", "response"], path: str, happens: Callable[[Any], Awaitable[Any]]
+) -> None:
+    """Lets this happen before a reader's request for what has such a path is sent, or when it is answered, the first
+    time."""
+    left = [happens]
+
+    async def hook(sent: Any) -> None:
+        if sent.url.path.endswith(path) and left and (moment == "response" or sent.method == "GET"):
+            await left.pop()(sent)
+
+    client.http.client.event_hooks[moment].append(hook)
 
 
 # --- runs that wait ---------------------------------------------------------------------------------------------------
@@ -121,6 +135,24 @@ async def rolled_back(stage: Stage) -> Told:
     return await stage.over(came, (run, "cancelled"))
 
 
+async def rolled_back_slowly(stage: Stage) -> Told:
+    """The server calls the run cancelled, and closes its stream, while a node of it has yet to stop."""
+    await (first := await stage.run()).end()
+    run = await stage.held(first, graph="gated_slow_to_stop")
+    stage.gate.hold("a second stops")
+    came = await stage.connected(run)
+
+    async def stops(_: Any) -> None:
+        await stage.gate.reached("a second stops")
+        stage.gate.open("a second stops")
+
+    once(stage.client, "response", run.thread_id, stops)
+    await stage.client.runs.cancel(run.thread_id, run.run_id, wait=False, action="rollback")
+    for guest in came:
+        await guest.over()
+    return await stage.over(came, (run, "cancelled"))
+
+
 # --- runs that take another's place -----------------------------------------------------------------------------------
 
 
@@ -145,20 +177,9 @@ async def not_replaced(stage: Stage) -> Told:
 # --- what happens between the look and the join -----------------------------------------------------------------------
 
 
-def before_the_next(path: str, client: LangGraphClient, happens: Callable[[], Awaitable[Any]]) -> None:
-    """Lets this happen when a reader is about to request what has such a path, the first time."""
-    left = [happens]
-
-    async def hook(request: Any) -> None:
-        if request.method == "GET" and request.url.path.endswith(path) and left:
-            await left.pop()()
-
-    client.http.client.event_hooks["request"].append(hook)
-
-
 def before_the_join(client: LangGraphClient, happens: Callable[[], Awaitable[Any]]) -> None:
     """Lets this happen when a reader has looked at the thread and is about to join a run's stream, the first time."""
-    before_the_next("/stream", client, happens)
+    once(client, "request", "/stream", lambda _: happens())
 
 
 async def queue(stage: Stage, first: Started, names: str) -> list[Started]:
@@ -173,7 +194,7 @@ async def passed_between_two_looks(stage: Stage) -> Told:
     others = await queue(stage, first, "bcd")
     guest = stage.guests.connect(first.thread_id)
     await guest.told("MESSAGES_SNAPSHOT")
-    before_the_next("/runs", stage.client, lambda: stage.gate.reached("d second 2"))
+    once(stage.client, "request", "/runs", lambda _: stage.gate.reached("d second 2"))
     stage.gate.open("a *")
     await stage.gate.reached("d second 2")
     return await stage.over([guest], *((run, "success") for run in (first, *others)))
@@ -184,11 +205,11 @@ async def followed_before_the_state(stage: Stage) -> Told:
     first = await stage.held()
     others = await queue(stage, first, "bc")
 
-    async def follows() -> None:
+    async def follows(_: Any) -> None:
         stage.gate.open("a *")
         await stage.gate.reached("c second 2")
 
-    before_the_next("/state", stage.client, follows)
+    once(stage.client, "request", "/state", follows)
     guest = stage.guests.connect(first.thread_id)
     await stage.gate.reached("c second 2")
     return await stage.over([guest], *((run, "success") for run in (first, *others)))
@@ -240,6 +261,7 @@ SCENES: dict[str, Callable[[Stage], Awaitable[Told]]] = {
     "asked for one by one": asked_for_one_by_one,
     "cancelled": cancelled,
     "rolled back": rolled_back,
+    "rolled back slowly": rolled_back_slowly,
     "interrupted by another": replaced("interrupt"),
     "rolled back by another": replaced("rollback"),
     "another rejected": not_replaced,
@@ -263,6 +285,7 @@ NOT_ON_AEGRA = {
     "delayed": "starts every run at once",
     "asked for one by one": AT_ONCE,
     "rolled back": NO_ROLLBACK,
+    "rolled back slowly": NO_ROLLBACK,
     "interrupted by another": AT_ONCE,
     "rolled back by another": AT_ONCE,
     "another rejected": AT_ONCE,
