@@ -21,7 +21,8 @@
 #   make sweep           what make test tests on some cases, on all: every cut of every recording, every form
 #   make fuzz            the property tests, long and each time with other examples
 #   make chaos           a random run of three processes whose databases fail, whose clocks differ, and which are killed
-#                        and frozen; ten minutes (ARGS='--seconds 60 --seed 7')
+#                        and frozen, and then of a langgraph dev and an Aegra; twenty minutes in all
+#                        (ARGS='--seconds 60 --seed 7', ARGS='--platform dev')
 #   make test-versions   pytest on the oldest versions pyproject.toml admits, on some between, and on the newest; make
 #                        test runs those of tests/versions/current.txt
 #   make mutants         undoes each repair and makes 60 seeded mutations, and says which tests notice; an hour or so
@@ -203,8 +204,9 @@ release:
 run-docs: $(VENV)/.docs docs/node_modules/.package-lock.json
 	NO_MKDOCS_2_WARNING=true $(RUN) -m mkdocs $(or $(ARGS),build --clean --quiet)
 
-chaos: redis postgres faketime $(VENV)/.dev
+chaos: redis postgres faketime $(VENV)/.dev $(AEGRA)
 	$(RUN) -m tests.chaos $(or $(ARGS),--seconds 600)
+	$(if $(ARGS),,$(foreach name,dev $(if $(AEGRA),aegra),$(RUN) -m tests.chaos --seconds 300 --platform $(name) &&) true)
 
 mutants: $(VENV)/.dev $(NODE_MODULES)
 	$(RUN) -m tests.mutants $(ARGS)

@@ -336,7 +336,7 @@ def _checked_watch(
         return watch_assistant(backend, assistant_id, **arguments)
 
     async def begin() -> Batches:
-        return OpenThread(backend, thread_id or "").watch(**arguments)
+        return await OpenThread(backend, thread_id or "").watch(**arguments)
 
     return with_errors(begin, options, partial(_label, backend, thread_id))
 

@@ -99,8 +99,10 @@ class Backend(Protocol):
     def with_headers(self, headers: Iterable[tuple[bytes, bytes]], names: Iterable[str]) -> Local | Platform:
         """Returns a copy for one request. A platform gets those of the request's headers that are in `names`."""
 
-    def reporting(self, report: Report) -> Local | Platform:
-        """Returns a copy whose operations report when the connection to a platform is lost, and when it is back."""
+    def reporting(self, report: Report, thread_id: str | None = None) -> Local | Platform:
+        """Returns a copy whose operations report when the connection to a platform is lost, and when it is back.
+        `thread_id`: the copy is for one operation on this thread, all of whose requests share the time in which a
+        platform has to answer."""
 
     def check_intake(self, intake: Intake, options: Options | None) -> None:
         """Raises `ValueError` for an intake that names channels that a local graph does not take as input, and for one
@@ -140,16 +142,16 @@ class Backend(Protocol):
         """Returns the events of the thread's state, its active run and the runs queued behind it, to their end. Empty
         for a thread that is unknown or may not be used. `run_id`: only this run.
 
-        Raises `UnreadableError` for an error of the checkpointer, before anything is emitted. The iterator raises
-        `PlatformError` and `ConnectionLost`.
+        Raises `UnreadableError` for an error of the checkpointer, and `PlatformError` and `ConnectionLost`, before
+        anything is emitted. The iterator raises the last two as well.
         """
 
-    def watch(
+    async def watch(
         self, thread_id: str, reader: Reader, options: Options | None, *, past_errors: PastErrors, poll: float
     ) -> Batches:
         """Returns the events of the thread's state, and then of every run on it, until the reader leaves. `poll`:
-        seconds between reads, if changes are not announced. The iterator raises `PlatformError` and
-        `ConnectionLost`."""
+        seconds between reads, if changes are not announced. Raises `PlatformError` and `ConnectionLost`, before
+        anything is emitted; the iterator raises only `PlatformError`."""
 
     def watch_assistant(
         self, assistant_id: str, reader: Reader, options: Options | None, *, past_errors: PastErrors, poll: float

@@ -67,8 +67,8 @@ class OpenThread:
         past_errors: PastErrors = "error",
     ) -> Batches:
         """Returns the batches of `api.connect`. `after`: the client has all events up to this position. Later errors
-        are emitted as `RUN_ERROR`. Raises `InvalidRunIdError`, and `UnreadableError` for an error of the
-        checkpointer."""
+        are emitted as `RUN_ERROR`. Raises `InvalidRunIdError`, and what `Backend.attach` raises before anything is
+        emitted."""
         backend, run_id = self.backend, self._checked(run_id)
         reader = Reader(direct_options(options or Options()), view, after)
         span = Span("connect", backend.name, self.id, run_id)
@@ -76,7 +76,7 @@ class OpenThread:
         label = log_context(backend.name, self.id, run_id)
         return _guarded(await begun(attached, span), options, label, _in_a_run(reader))
 
-    def watch(
+    async def watch(
         self,
         *,
         options: Options | None = None,
@@ -85,11 +85,12 @@ class OpenThread:
         past_errors: PastErrors = "error",
         poll: float = POLL,
     ) -> Batches:
-        """Returns the batches of `api.watch` (`after` as for `connect`). Every error is emitted as `RUN_ERROR`."""
+        """Returns the batches of `api.watch` (`after` as for `connect`). Later errors are emitted as `RUN_ERROR`.
+        Raises what `Backend.watch` raises before anything is emitted."""
         backend, reader = self.backend, Reader(direct_options(options or Options()), view, after)
-        batches = backend.watch(self.id, reader, options, past_errors=past_errors, poll=poll)
         span, label = Span("watch", backend.name, self.id), log_context(backend.name, self.id)
-        return _guarded(traced(batches, span), options, label, _not_failed(reader))
+        watching = backend.watch(self.id, reader, options, past_errors=past_errors, poll=poll)
+        return _guarded(await begun(watching, span), options, label, _not_failed(reader))
 
     async def stop(self, run_id: str | None = None, *, wait: float = CANCEL_WAIT) -> CancelResult:
         """See `Backend.cancel`."""

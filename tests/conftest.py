@@ -18,7 +18,8 @@ from tests.support.servers.databases.run_databases import InRedis
 from tests.support.servers.gates import Gates, gates
 from tests.support.servers.platforms.aegra_server import running_aegra_server
 from tests.support.servers.platforms.backend import BACKENDS, Backend, is_left_out, needs_services
-from tests.support.servers.platforms.dev_server import GRAPHS, MortalServer, mortal_dev_server, running_dev_server
+from tests.support.servers.platforms.dev_server import GRAPHS, mortal_dev_server, running_dev_server
+from tests.support.servers.platforms.mortal_server import MortalServer
 from tests.support.servers.processes.several import Processes, processes
 from tests.support.sweeps import leave_out_sweeps
 

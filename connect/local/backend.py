@@ -120,13 +120,18 @@ class Local(GraphSource):
         """See `Backend`. Changes nothing, since headers are for platforms."""
         return self
 
-    def reporting(self, report: Report) -> Local:
+    def reporting(self, report: Report, thread_id: str | None = None) -> Local:
         """See `Backend`. There is no server to lose."""
         return self
 
     submit = submit_local
     attach = attach_local
-    watch = watch_local
+
+    async def watch(
+        self, thread_id: str, reader: Reader, options: Options | None, *, past_errors: PastErrors, poll: float
+    ) -> Batches:
+        """See `Backend`. Raises nothing."""
+        return watch_local(self, thread_id, reader, options, past_errors=past_errors, poll=poll)
 
     def watch_assistant(
         self, assistant_id: str, reader: Reader, options: Options | None, *, past_errors: PastErrors, poll: float

@@ -120,8 +120,9 @@ class Platform(PlatformSource):
         """See `Backend`. `queue` has no effect, because a platform has a queue of its own."""
         span = Span("submit", self.name, run_input.thread_id, run_input.run_id)
         same = self.for_operation(run_input.thread_id)
-        with same.contact().starting():
-            return await begun(submit_to_platform(same, run_input, options, intake, past_errors), span)
+        batches = await begun(submit_to_platform(same, run_input, options, intake, past_errors), span)
+        same.contact().begin_stream()
+        return batches
 
     async def attach(
         self,
@@ -133,14 +134,18 @@ class Platform(PlatformSource):
         past_errors: PastErrors = "error",
     ) -> Batches:
         """See `Backend`."""
-        return ThreadFollower(self.for_operation(thread_id), thread_id, reader, options, past_errors).batches(run_id)
+        same = self.for_operation(thread_id)
+        follower = ThreadFollower(same, thread_id, reader, options, past_errors)
+        await follower.begin(run_id)
+        same.contact().begin_stream()
+        return follower.batches()
 
-    def watch(
+    async def watch(
         self, thread_id: str, reader: Reader, options: Options | None, *, past_errors: PastErrors, poll: float
     ) -> Batches:
         """See `Backend`. A server that has answered once is never given up."""
         same = self.for_operation(thread_id, is_endless=True)
-        return watch_thread(ThreadFollower(same, thread_id, reader, options, past_errors), poll)
+        return await watch_thread(ThreadFollower(same, thread_id, reader, options, past_errors), poll)
 
     def watch_assistant(
         self, assistant_id: str, reader: Reader, options: Options | None, *, past_errors: PastErrors, poll: float
@@ -213,6 +218,7 @@ def outcome(
     if source is None:
         raise TypeError(f"outcome: expected an asynchronous client of langgraph_sdk, got {type_of(client)}")
     contact = Contact(retry or source.policy, label=log_context(source.assistant_id, thread_id, run_id))
+    contact.begin_stream()
     thread = PlatformThread(source.client, checked_thread_id(thread_id), contact)
     checked_run_id(run_id)
 

@@ -9,10 +9,9 @@ Rules:
 2. Half of each pause between attempts is fixed and half is random, so that the readers of a server that restarts do not
    all come back at the same moment.
 3. A call that must not be repeated, because it starts a run, uses `sdk_call` alone.
-4. A caller that has got nothing yet wants to know soon that the server is away. So until the server has answered for
-   the first time in an operation, all attempts together have `first_answer` seconds. From then on, a lost server is
-   waited for as the policy says, since a server that restarts is back soon. But while a run is being started
-   (`Contact.starting`), its client still has nothing, and every answer has to come that soon.
+4. A caller that has got nothing yet wants to know soon that the server is away. So all attempts for an answer together
+   have `first_answer` seconds. Only when the caller has a stream (`Contact.begin_stream`), and the server has answered
+   once, is a lost server waited for as the policy says, since a server that restarts is back soon.
 5. When a server that has answered is lost, and when it is back, `Report` is called once.
 """
 
@@ -24,8 +23,8 @@ import logging
 import math
 import random
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -44,9 +43,9 @@ class RetryPolicy:
     """How often and how long to retry when a server can't be reached. Raises `ValueError` for numbers that are out of
     range.
 
-    With the defaults, a server that is away when an operation begins is given up after 5 seconds (`first_answer`). One
-    that has answered before is given up after 14 to 28 seconds of pauses and the time of 10 attempts. An attempt takes
-    7 seconds if the connection is refused, because the SDK's client tries it six times, and 30 seconds (`read_timeout`)
+    With the defaults, a server that is away is given up after 5 seconds (`first_answer`) until a stream has begun.
+    Within a stream it is given up after 14 to 28 seconds of pauses and the time of 10 attempts. An attempt takes 7
+    seconds if the connection is refused, because the SDK's client tries it six times, and 30 seconds (`read_timeout`)
     if the server does not answer: 98 seconds in the first case, and 328 in the second, at most. `watch` never gives up
     a server that has answered once.
     """
@@ -60,7 +59,7 @@ class RetryPolicy:
     read_timeout: float = READ_TIMEOUT
     """Seconds within which a request must be answered, and after which an event stream without a byte is lost."""
     first_answer: float = 5.0
-    """Seconds within which a server must answer for the first time in an operation, with all attempts."""
+    """Seconds within which a server must answer a request before a stream has begun, with all attempts."""
 
     def __post_init__(self) -> None:
         if not (self.initial_delay >= 0 and self.max_delay >= 0 and self.max_attempts >= 1):
@@ -86,24 +85,19 @@ class Contact:
         self.policy = policy
         self._report = report
         self._label = label
-        self._has_answered = self._is_lost = self._is_starting = False
+        self._has_answered = self._has_stream = self._is_lost = False
         self._deadline: float | None = None
         """When the server must have answered next, by the loop's clock; None if it may take its time."""
 
-    @contextmanager
-    def starting(self) -> Iterator[None]:
-        """Starts a run in the block: every answer has to come as soon as the first one."""
-        self._is_starting = True
-        try:
-            yield
-        finally:
-            self._is_starting = False
+    def begin_stream(self) -> None:
+        """Notes that the caller has a stream, so that a server that has answered is waited for."""
+        self._has_stream = True
 
     @asynccontextmanager
     async def attempt(self, seconds: float | None = None, *, is_only: bool = False) -> AsyncIterator[None]:
         """Limits the time of one attempt, which is made in the block. When the block ends, the server has answered,
-        even if with an error. `seconds`: the time for the attempt; None sets no limit once the server has answered
-        before. `is_only`: whether it can't be made again, and so has all of its time. Raises `ConnectionLost` when the
+        even if with an error. `seconds`: the time for the attempt; None sets no limit on one that need not be soon.
+        `is_only`: whether it can't be made again, and so has all of its time. Raises `ConnectionLost` when the
         time is over."""
         limits = [seconds] if is_only else [seconds, self._left()]
         limit = min((seconds for seconds in limits if seconds is not None), default=None)
@@ -138,10 +132,11 @@ class Contact:
                 await retries.pause(lost)
 
     def lose(self, lost: ConnectionLost, pause: float) -> None:
-        """Notes that the server could not be reached, before a pause. Raises `lost` if the server has not answered yet,
-        and can't do so in time."""
-        if not self._has_answered or self._is_starting:
-            if pause >= (self._left() or 0):
+        """Notes that the server could not be reached, before a pause. Raises `lost` if its answer has to come soon, and
+        can't any more."""
+        left = self._left()
+        if left is not None:
+            if pause >= left:
                 raise lost
         elif not self._is_lost:
             self._is_lost = True
@@ -151,7 +146,7 @@ class Contact:
 
     def _left(self) -> float | None:
         """Returns the seconds that are left for an answer that has to come soon; None for any other."""
-        if self._has_answered and not self._is_starting:
+        if self._has_answered and self._has_stream:
             return None
         now = asyncio.get_running_loop().time()
         self._deadline = self._deadline or now + self.policy.first_answer

@@ -85,20 +85,28 @@ class ThreadFollower:
         self._options = options
         self._past_errors = past_errors
         self._since = since
+        self._first: tuple[str | None, ThreadRuns | None] | None = None
+        """What `begin` has requested for the next `batches`: the platform's id of the only run, and the runs."""
+
+    async def begin(self, run_id: str | None = None) -> None:
+        """Makes the first requests of the next `batches`, so that a server that is away, or refuses, is known before
+        anything is emitted. `run_id`: only this run is emitted, by the platform's id or its client's. Raises
+        `PlatformError` and `ConnectionLost`."""
+        only = None if run_id is None else await self.thread.run_id_of(run_id)
+        self._first = only, await self.thread.runs(only)
 
     @relaying
-    async def batches(
-        self, run_id: str | None = None, *, joins: Callable[[JsonObject], bool] = _is_active, follow: bool = True
-    ) -> Relayed:
-        """Yields the thread's state, and the runs that are running or queued on it, to their end.
+    async def batches(self, *, joins: Callable[[JsonObject], bool] = _is_active, follow: bool = True) -> Relayed:
+        """Yields the thread's state, and the runs that are running or queued on it, to their end; or only the run that
+        was passed to `begin`.
 
-        `run_id`: only this run, by the platform's id or its client's. `joins`: returns whether to attach to an active
-        run. `follow`: whether runs that come after the first are emitted too. Yields nothing for a thread that the
-        platform does not know, that was never written, or that has nothing new.
+        `joins`: returns whether to attach to an active run. `follow`: whether runs that come after the first are
+        emitted too. Yields nothing for a thread that the platform does not know, that was never written, or that has
+        nothing new.
         """
         self.attached_run = None
-        only = None if run_id is None else await self.thread.run_id_of(run_id)
-        runs, look = await self.thread.runs(only), None
+        (only, runs), self._first = self._first or (None, await self.thread.runs()), None
+        look = None
         while runs is not None:
             active = self._next_active(runs, joins)
             if active is None or (self._since is not None and not self._has_looked):

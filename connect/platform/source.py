@@ -107,22 +107,24 @@ class PlatformSource:
 
     def for_operation(self, thread_id: str | None = None, *, is_endless: bool = False) -> Self:
         """Returns a copy for one operation, all of whose requests have the same contact with the server. `is_endless`:
-        whether a server that has answered once is never given up."""
+        whether it is a stream for which a server that has answered once is never given up."""
         same = self.retrying(self.policy.endless) if is_endless else copy(self)
         same._contact = same.contact(thread_id)
+        if is_endless:
+            same._contact.begin_stream()
         return same
 
     def retrying(self, policy: RetryPolicy) -> Self:
         """Returns a copy with another policy."""
         same = copy(self)
-        same.policy = policy
+        same.policy, same._contact = policy, None
         return same
 
-    def reporting(self, report: Report) -> Self:
-        """Returns a copy whose operations report when the server is lost and when it is back."""
+    def reporting(self, report: Report, thread_id: str | None = None) -> Self:
+        """See `Backend`."""
         same = copy(self)
-        same._report = report
-        return same
+        same._report, same._contact = report, None
+        return same if thread_id is None else same.for_operation(thread_id)
 
     def through(self, client: LangGraphClient) -> Self:
         """Returns a copy with another client. It has the schemas that a client with the same credentials got."""

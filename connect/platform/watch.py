@@ -34,7 +34,7 @@ from typing import NamedTuple
 
 from ...translator import Options, Translator, UnreadablePartError
 from ..errors import ConnectionLost, PlatformError, log_context
-from ..events.encoded import Event, to_batch
+from ..events.encoded import Batches, Event, to_batch
 from ..events.relay import Relayed, relaying
 from ..events.timed_iterator import TIMED_OUT, TimedIterator, TimedOut
 from ..idle import end_events
@@ -66,26 +66,22 @@ _WAYS: Mapping[WatchedBy, str] = {
 _log = logging.getLogger(__name__)
 
 
-@relaying
-async def watch_thread(follower: ThreadFollower, poll: float = POLL) -> Relayed:
-    """Yields the thread's state, and then every run on it, until the reader leaves or the server refuses a request.
+async def watch_thread(follower: ThreadFollower, poll: float = POLL) -> Batches:
+    """Returns the thread's state, and then every run on it, until the reader leaves or the server refuses a request.
 
-    `poll`: seconds between two looks, if the server does not stream threads. Raises `PlatformError` between runs;
-    within a run it ends the run with `RUN_ERROR`. Raises `ConnectionLost` if the server is away at the beginning.
+    `poll`: seconds between two looks, if the server does not stream threads. Raises `PlatformError`, and
+    `ConnectionLost` if the server is away. Later the batches raise only `PlatformError`, between runs; within a run it
+    ends the run with `RUN_ERROR`.
     """
     notices = TimedIterator(thread_events(follower.thread))
     try:
-        try:
-            await notices.next()
-        except PlatformError as error:
-            if error.status != NOT_FOUND:
-                raise
-            yield _look_again_and_again(follower, poll)
-        else:
-            _note_way(follower, "stream")
-            yield _Following(follower, notices).batches()
-    finally:
-        await notices.aclose()
+        await notices.next()
+    except PlatformError as error:
+        if error.status != NOT_FOUND:
+            raise
+        return _look_again_and_again(follower, poll)
+    _note_way(follower, "stream")
+    return _Following(follower, notices).batches()
 
 
 @relaying
@@ -168,6 +164,8 @@ class _Following:
             if self._run is None:
                 raise
             yield to_batch(self._fail(self._run, error))
+        finally:
+            await self._notices.aclose()
 
     async def _next(self) -> Received | Connected | TimedOut:
         """Returns the next notice, or `TIMED_OUT` if it is time to look at the thread."""

@@ -167,7 +167,7 @@ class Service:
         source, server = await self._source_for(caller, action, agent, thread_id, run_id), None
         if not source.is_local:
             server = ServerConnection()
-            source = source.reporting(server.report)
+            source = source.reporting(server.report, thread_id)
         return AgentThread(agent, served, OpenThread(source, thread_id), server)
 
     async def _open_for(self, operation: OnThread, action: Action, caller: Caller) -> AgentThread:
@@ -258,7 +258,7 @@ class Service:
         with ExitStack() as taken:
             taken.enter_context(self.capacity.reader(caller.identity))
             options = await opened.options(PROTOCOL_VERSION)
-            batches = opened.thread.watch(options=options, after=operation.after)
+            batches = await opened.thread.watch(options=options, after=operation.after)
             return self._stream(opened, batches, PROTOCOL_VERSION, taken.pop_all(), stays=True)
 
     async def _list_threads(self, operation: ListThreads, caller: Caller) -> ThreadPage:

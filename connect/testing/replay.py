@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final, TypedDict, cast
 
@@ -25,7 +25,6 @@ from ...translator import (
 from ..errors import RunConflictError
 from ..events.encoded import Batches
 from ..events.readers import Reader
-from ..events.relay import Relayed, relaying
 from ..inputs.thread_state import ThreadState
 from ..local.backend import Local
 from ..local.run.runs import RunSetup
@@ -87,19 +86,12 @@ class Replay(Local):
         await self._begin(thread_id)
         return await super().attach(thread_id, reader, options, run_id=run_id, past_errors=past_errors)
 
-    def watch(
+    async def watch(
         self, thread_id: str, reader: Reader, options: Options | None, *, past_errors: PastErrors, poll: float
     ) -> Batches:
         """See `Backend`."""
-        return self._begin_first(
-            thread_id, super().watch(thread_id, reader, options, past_errors=past_errors, poll=poll)
-        )
-
-    @relaying
-    async def _begin_first(self, thread_id: str, batches: Batches) -> Relayed:
-        async with aclosing(batches):
-            await self._begin(thread_id)
-            yield batches
+        await self._begin(thread_id)
+        return await super().watch(thread_id, reader, options, past_errors=past_errors, poll=poll)
 
     async def _begin(self, thread_id: str) -> None:
         """Starts the run if this is the recording's thread and it has had no run."""

@@ -26,7 +26,8 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from examples.page import BUILT
-from tests.support.servers.platforms.dev_server import MortalServer, mortal_dev_server
+from tests.support.servers.platforms.dev_server import mortal_dev_server
+from tests.support.servers.platforms.mortal_server import MortalServer
 
 GRAPHS = {"planner": "tests.browser.served_planner:graph"}
 MARKED = Intake(config={"configurable": {"__event_streaming_v2": True}})

@@ -7,7 +7,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.chaos.run import run
+from tests.chaos.platform import PLATFORMS, run_platform
+from tests.chaos.run import Report, run
 from tests.support.servers.databases.run_databases import OF_PROCESSES
 
 
@@ -20,9 +21,12 @@ def main() -> int:
     parser.add_argument("--lease", type=float, default=4.0, help="in seconds")
     parser.add_argument("--only", nargs="*", help="the faults that happen, by their names")
     parser.add_argument("--on-lost", choices=("error", "continue"), default="error", help="what happens to lost runs")
+    parser.add_argument("--platform", choices=PLATFORMS, help="a LangGraph server, with faults of its own")
     parser.add_argument("--keep", type=Path, help="a folder for the logs of the processes")
     asked = parser.parse_args()
     print(f"seed {asked.seed}", flush=True)
+    if asked.platform:
+        return _told(asyncio.run(run_platform(asked.platform, asked.seconds, asked.seed, asked.only)))
     with tempfile.TemporaryDirectory() as folder:
         at = asked.keep or Path(folder)
         at.mkdir(parents=True, exist_ok=True)
@@ -37,6 +41,10 @@ def main() -> int:
                 asked.on_lost,
             )
         )
+    return _told(report)
+
+
+def _told(report: Report) -> int:
     print(report.summary)
     for sentence in report.wrong:
         print(f"WRONG: {sentence}")

@@ -19,7 +19,7 @@ from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph_agui.connect.local.run.run_input import MOST_LOSSES
 from langgraph_agui.connect.testing.expected import comparable, expected
 
-from tests.chaos.people import Page, Watcher
+from tests.chaos.people import Page, Person
 
 ANSWERS = 2
 """The messages with which the graph of the processes answers."""
@@ -147,15 +147,15 @@ async def history(saver: AsyncPostgresSaver, thread_id: str) -> list[str]:
     return lines[::-1]
 
 
-def shown(watcher: Watcher | Page, values: Mapping[str, Any]) -> str | None:
+def shown(person: Person, values: Mapping[str, Any]) -> str | None:
     """Rule 4, for one reader: a sentence while it shows something else."""
-    has = comparable(_of_people(watcher.view.messages))
+    has = comparable(_of_people(person.view.messages))
     wanted = comparable(_of_people(expected(values).messages))
     if has == wanted:
         return None
     differs = next(at for at in count() if has[at : at + 1] != wanted[at : at + 1])
     return (
-        f"{watcher.name} shows {len(has)} items for {watcher.thread_id}, expected {len(wanted)}; "
+        f"{person.name} shows {len(has)} items for {person.thread_id}, expected {len(wanted)}; "
         f"at {differs} {str(has[differs : differs + 2])[:300]}, expected {str(wanted[differs : differs + 2])[:300]}"
     )
 

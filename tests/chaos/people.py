@@ -56,6 +56,12 @@ class Person:
         """Notes a mistake."""
         self.mistakes.append(f"{self.name} on {self.thread_id}: {sentence}")
 
+    def refused(self, response: httpx.Response, seconds: float) -> None:
+        """What it thinks of an answer that is no stream, which came after so many seconds. Here, any will do."""
+
+    def torn(self, error: Exception) -> None:
+        """What it thinks of a connection that broke. Here, processes are killed."""
+
     async def events(self, response: httpx.Response) -> AsyncIterator[dict[str, Any]]:
         """The events of an answer, each after it was applied to the view."""
         event_id = None
@@ -82,8 +88,9 @@ class Page(Person):
         """When a post failed last, by the monotonic clock. A 409 is no failure: another run is active."""
         self._posts = 0
 
-    async def chat(self, is_over: asyncio.Event, lease: float) -> None:
-        """Posts messages until it is over, each until it is in the thread."""
+    async def chat(self, is_over: asyncio.Event, lease: float = 0.0) -> None:
+        """Posts messages until it is over, each until it is in the thread. `lease`: that of the processes; for longer
+        than this, one message in twenty blocks its process."""
         while not is_over.is_set():
             await self.say(self._text(lease))
             await asyncio.sleep(self.chance.uniform(0, 2))
@@ -108,7 +115,8 @@ class Page(Person):
         return message
 
     def _text(self, lease: float) -> str:
-        blocked = f" block {round(lease * self.chance.uniform(1.2, 2))}" if self.chance.random() < 0.05 else ""
+        is_blocking = lease and self.chance.random() < 0.05
+        blocked = f" block {round(lease * self.chance.uniform(1.2, 2))}" if is_blocking else ""
         return f"words {self.chance.randint(2, 60)}{blocked}"
 
     async def _post(self, message: Message) -> str:
@@ -120,10 +128,11 @@ class Page(Person):
         body["state"] = {}
         self.view = ClientView(body["messages"], {}, version="1.0")
         url = self.chance.choice(self.urls)
-        end = "torn"
+        end, began = "torn", time.monotonic()
         try:
             async with self.client.stream("POST", f"{url}/{self.agent}", json=body) as response:
                 if response.status_code != 200:
+                    self.refused(response, time.monotonic() - began)
                     return str(response.status_code)
                 async with aclosing(self.events(response)) as events:  # type: ignore[type-var]
                     async for event in events:
@@ -133,14 +142,14 @@ class Page(Person):
                             end = str((event.get("outcome") or {}).get("type", "success"))
         except httpx.ReadTimeout:
             self.is_wrong(f"the answer to {run_id} had no end")
-        except _TORN:
-            pass
+        except _TORN as error:
+            self.torn(error)
         return end
 
     async def _catch_up(self) -> bool:
         """Reads the thread as it is, as a page does that comes back. False if that failed."""
         url = self.chance.choice(self.urls)
-        is_whole = True
+        is_whole, began = True, time.monotonic()
         self.view = ClientView([], {}, version="1.0")
         try:
             async with self.client.stream(
@@ -150,10 +159,11 @@ class Page(Person):
                     async for event in self.events(response):
                         is_whole = is_whole and event.get("code") not in _UNREAD
                     return is_whole
+                self.refused(response, time.monotonic() - began)
         except httpx.ReadTimeout:
             self.is_wrong("the answer to connect had no end")
-        except _TORN:
-            pass
+        except _TORN as error:
+            self.torn(error)
         return False
 
 
@@ -176,9 +186,11 @@ class Watcher(Person):
             self.view, self.last_id = ClientView(None, version="1.0"), None
         headers = {} if self.last_id is None else {"Last-Event-ID": self.last_id}
         asked = {"params": {"agent": self.agent}, "headers": headers}
+        began = time.monotonic()
         try:
             async with self.client.stream("GET", f"{url}/watch/{self.thread_id}", **asked) as response:  # type: ignore[arg-type]
                 if response.status_code != 200:
+                    self.refused(response, time.monotonic() - began)
                     return
                 self.connections += 1
                 async for event in self.events(response):
@@ -186,7 +198,11 @@ class Watcher(Person):
                         if event["runId"] in runs[:-1] and event["runId"] != runs[-1]:
                             self.is_wrong(f"{event['runId']} came back after {runs[-1]}")
                         runs.append(event["runId"])
+            self.stream_ended()
         except httpx.ReadTimeout:
             self.is_wrong("its stream was silent")
-        except _TORN:
-            pass
+        except _TORN as error:
+            self.torn(error)
+
+    def stream_ended(self) -> None:
+        """What it thinks of a stream that ended. Here, processes end theirs when they stop."""

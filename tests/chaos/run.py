@@ -4,11 +4,11 @@ import asyncio
 import random
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 
@@ -21,11 +21,13 @@ from tests.support.servers.databases.run_databases import OF_PROCESSES
 from tests.support.servers.processes.server_process import free_port
 
 PROCESSES, THREADS = 3, 4
-_END_WITHIN = 120.0
+END_WITHIN = 120.0
 """Seconds for pages and readers to come to their end after the last fault, on however slow a machine."""
-_SLOWNESS = 5.0
+SLOWNESS = 5.0
 """Seconds that are granted to a slow machine, beside the lease and a half in which everything is served again."""
 _LOOK_EVERY = 0.2
+
+_Target = TypeVar("_Target")
 
 
 @dataclass
@@ -69,15 +71,15 @@ async def _run(deployment: Deployment, chance: random.Random, seconds: float, fa
     pages, watchers = _people(deployment, chance)
     is_over, happened = asyncio.Event(), Counter[str]()
     wrong: list[str] = []
-    async with _ended(watcher.watch for watcher in watchers):
+    async with ended(watcher.watch for watcher in watchers):
         chats = [asyncio.create_task(page.chat(is_over, deployment.lease)) for page in pages]
-        await _faults(deployment, chance, seconds, faults, happened)
+        await faults_happen(deployment, chance, seconds, (1, deployment.lease * 1.5), faults, happened)
         healed = time.monotonic()
         is_over.set()
-        _, late = await asyncio.wait(chats, timeout=_END_WITHIN)
-        wrong += [f"{page.name} got no answer in {_END_WITHIN:g} s: {page.messages[-1]}" for page in pages if late]
+        _, late = await asyncio.wait(chats, timeout=END_WITHIN)
+        wrong += [f"{page.name} got no answer in {END_WITHIN:g} s: {page.messages[-1]}" for page in pages if late]
         failing = max(page.last_failure for page in pages) - healed
-        if failing > 1.5 * deployment.lease + _SLOWNESS:
+        if failing > 1.5 * deployment.lease + SLOWNESS:
             wrong.append(
                 f"posts failed for {failing:.1f} s after the last fault, with a lease of {deployment.lease:g} s"
             )
@@ -85,7 +87,7 @@ async def _run(deployment: Deployment, chance: random.Random, seconds: float, fa
             chat.cancel()
         async with AsyncPostgresSaver.from_conn_string(deployment.postgres.url) as saver:
             values = await _values(saver, {page.thread_id for page in pages})
-            wrong += await _shown(watchers, values)
+            wrong += await shown(watchers, values)
             with (deployment.journal.parent / "checkpoints").open("w") as file:
                 for thread_id in values:
                     wrong += await oracle.late_writes(saver, thread_id)
@@ -127,16 +129,22 @@ def _people(deployment: Deployment, chance: random.Random) -> tuple[list[Page], 
     return pages, watchers
 
 
-async def _faults(
-    deployment: Deployment, chance: random.Random, seconds: float, faults: Mapping[str, Fault], happened: Counter[str]
+async def faults_happen(
+    target: _Target,
+    chance: random.Random,
+    seconds: float,
+    between: tuple[float, float],
+    faults: Mapping[str, Callable[[_Target, random.Random], Awaitable[None]]],
+    happened: Counter[str],
 ) -> None:
+    """Lets faults happen to `target` for so many seconds, one after the other. `between`: the seconds between two."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
-        await asyncio.sleep(chance.uniform(1, deployment.lease * 1.5))
+        await asyncio.sleep(chance.uniform(*between))
         name = chance.choice([*faults])
         happened[name] += 1
         print(f"{deadline - time.monotonic():6.1f} s left: {name}", flush=True)
-        await faults[name](deployment, chance)
+        await faults[name](target, chance)
 
 
 async def _values(saver: AsyncPostgresSaver, threads: set[str]) -> dict[str, Any]:
@@ -147,9 +155,9 @@ async def _values(saver: AsyncPostgresSaver, threads: set[str]) -> dict[str, Any
     return values
 
 
-async def _shown(watchers: Sequence[Watcher], values: dict[str, Any]) -> list[str]:
+async def shown(watchers: Sequence[Watcher], values: Mapping[str, Any]) -> list[str]:
     """Waits until each watcher shows its thread; what those show that do not."""
-    deadline = time.monotonic() + _END_WITHIN
+    deadline = time.monotonic() + END_WITHIN
     while True:
         wrong = [oracle.shown(watcher, values[watcher.thread_id]) for watcher in watchers]
         if not any(wrong) or time.monotonic() > deadline:
@@ -158,7 +166,9 @@ async def _shown(watchers: Sequence[Watcher], values: dict[str, Any]) -> list[st
 
 
 @asynccontextmanager
-async def _ended(begun: Any) -> AsyncIterator[None]:
+async def ended(begun: Iterable[Callable[[], Coroutine[Any, Any, None]]]) -> AsyncIterator[None]:
+    """Runs these functions in tasks of their own, which are cancelled at the end of the block. What one of them has
+    raised is raised then."""
     tasks = [asyncio.create_task(each()) for each in begun]
     try:
         yield

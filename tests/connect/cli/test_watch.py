@@ -20,7 +20,7 @@ from fixtures.gated import ARGS, FIRST, FOUND, GATED, SECOND
 from tests.support.clients.platform.runs import FULL
 from tests.support.documents import blocks
 from tests.support.servers.gates import Gates, asked
-from tests.support.servers.platforms.dev_server import MortalServer
+from tests.support.servers.platforms.mortal_server import MortalServer
 from tests.support.servers.processes.command import command, command_line, one_line, serving
 from tests.support.servers.processes.forks import environment
 from tests.support.servers.processes.server_process import ROOT

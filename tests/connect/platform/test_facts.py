@@ -12,7 +12,7 @@ from langgraph_sdk.errors import ConflictError, InternalServerError, NotFoundErr
 from tests.support.clients.platform.runs import FULL, Started, started
 from tests.support.servers.gates import Gates, asked, gates
 from tests.support.servers.platforms.backend import Backend
-from tests.support.servers.platforms.dev_server import MortalServer
+from tests.support.servers.platforms.mortal_server import MortalServer
 from tests.support.servers.serving import WITHIN
 
 UNKNOWN = "00000000-0000-4000-8000-000000000001"

@@ -21,8 +21,9 @@ class Sleeps:
 
 
 def reached(policy: RetryPolicy) -> Contact:
-    """The contact with a server that has answered."""
+    """The contact with a server that has answered, of a caller who has a stream."""
     contact = Contact(policy)
+    contact.begin_stream()
     contact.answered()
     return contact
 
@@ -93,6 +94,7 @@ async def test_a_server_that_has_not_answered_yet_is_not_waited_for_longer_than_
 async def test_that_a_server_is_lost_and_back_is_reported_once() -> None:
     reports: list[str | None] = []
     contact = Contact(RetryPolicy(initial_delay=0), reports.append)
+    contact.begin_stream()
     retries = [Retries(contact), Retries(contact)]
     for retry in retries:
         await retry.pause(ConnectionLost("away from the beginning"))

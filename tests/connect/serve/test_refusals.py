@@ -16,7 +16,7 @@ from langgraph_agui.translator import Options
 from fixtures.gated import GATED
 from tests.support.clients.batch_readers import until
 from tests.support.servers.gates import Gates
-from tests.support.servers.platforms.fault_server import Answer, Asked, answered, dropped, faulty, refused
+from tests.support.servers.platforms.fault_server import Answer, Asked, End, answered, dropped, faulty, refused
 from tests.support.servers.serving import WITHIN, Served, kinds_of, posted, served
 from tests.support.streams.pausing_graphs import quick
 
@@ -361,3 +361,15 @@ async def test_a_platform_that_is_gone_is_told_as_lost() -> None:
             answer = await client.post("/", json=posted("t", "hi"))
     assert refusal(answer) == (503, "lost")
     assert "retry-after" in answer.headers
+
+
+@pytest.mark.parametrize("how", [dropped(), dropped(End.HELD)])
+async def test_a_reader_of_a_platform_that_is_gone_is_refused_before_a_stream_begins(how: Answer) -> None:
+    """Even when nothing but the thread itself has to be asked for: the options are known."""
+    async with faulty({"/threads/t/runs": [how], "/threads/t/stream": [how]}) as platform:
+        source = Platform(platform.client(), "agent")
+        agent = Agent(source, options=Options(), retry=RetryPolicy(initial_delay=0, max_attempts=2, first_answer=0.2))
+        async with source.client, served(agui_app(agent)) as server, server.client() as client:
+            for answer in (await client.post("/connect", json=posted("t")), await client.get("/watch/t")):
+                assert refusal(answer) == (503, "lost")
+                assert "retry-after" in answer.headers

@@ -61,8 +61,12 @@ class Way:
         await asyncio.gather(*self._tasks)
 
     async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        """Returns when the connection has ended; False if the way was closed before it was through."""
-        there, back = await asyncio.open_connection(*self._to)
+        """Returns when the connection has ended; False if the way was closed before it was through, or the server is
+        away."""
+        try:
+            there, back = await asyncio.open_connection(*self._to)
+        except ConnectionError:
+            return False
         if not self._is_open:
             back.transport.abort()
             return False

@@ -4,7 +4,7 @@ from fixtures.gated import FIRST
 from tests.support.clients.platform.runs import started
 from tests.support.servers.gates import CHATS, asked, gates
 from tests.support.servers.platforms.backend import Backend
-from tests.support.servers.platforms.dev_server import MortalServer
+from tests.support.servers.platforms.mortal_server import MortalServer
 
 
 async def test_a_server_runs_every_gated_graph(backend: Backend) -> None:

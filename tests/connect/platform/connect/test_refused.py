@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 from langgraph_agui.connect import Platform, RetryPolicy, connect, connect_sse, watch
+from langgraph_agui.connect.errors import ConnectionLost
 from langgraph_agui.translator import Options
 
 from tests.support.clients.agui_client import VERSIONS, AguiClient
@@ -178,6 +179,18 @@ async def test_a_platform_that_is_away_at_the_beginning_is_given_up_soon(
     verb = connect if question == "runs" else watch
     await guest.hear(verb(at.client, platform.thread_id, retry=retry, options=Options(protocol_version="1.0")))
     assert_refused(agui_client, guest, "lost")
+
+
+async def test_a_server_that_answers_no_more_before_a_stream_has_begun_is_given_up_soon(
+    recorded_chat: Recorded, at: Desk
+) -> None:
+    """It has listed the thread's runs, and then says nothing when it is asked for the state."""
+    platform = ScriptedPlatform(recorded_chat)
+    platform.instead = {"state": [dropped(End.HELD)]}
+    at.open(platform)
+    source = Platform(at.client).retrying(RetryPolicy(read_timeout=3600, first_answer=0.2))
+    with pytest.raises(ConnectionLost):
+        await source.thread(platform.thread_id)
 
 
 async def test_sse_says_it_as_well(recorded_chat: Recorded, agui_client: AguiClient, at: Desk) -> None:

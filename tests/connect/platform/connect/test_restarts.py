@@ -16,7 +16,7 @@ from tests.support.clients.platform.runs import FULL, Started, started
 from tests.support.clients.platform.scripted_connects import assert_refused
 from tests.support.clients.reader_clients import ReaderClient, assert_holds
 from tests.support.servers.gates import gates
-from tests.support.servers.platforms.dev_server import MortalServer
+from tests.support.servers.platforms.mortal_server import MortalServer
 
 PATIENT = RetryPolicy(initial_delay=0.1, max_delay=0.3, max_attempts=200)
 ONCE_ONLY = RetryPolicy(max_attempts=1)

@@ -17,7 +17,7 @@ from fixtures.gated import FIRST, SECOND
 from tests.support.clients.platform.runs import FULL, Started, started
 from tests.support.servers.gates import gates
 from tests.support.servers.platforms.backend import Backend
-from tests.support.servers.platforms.dev_server import MortalServer
+from tests.support.servers.platforms.mortal_server import MortalServer
 
 UNKNOWN = "00000000-0000-4000-8000-000000000001"
 TAIL: dict[str, list[str]] = {"dev": [], "aegra": ["end"]}

@@ -16,8 +16,8 @@ from tests.support.clients.platform.chats import Asker, Room, asking
 from tests.support.clients.platform.scripted_connects import assert_refused, shrunk
 from tests.support.clients.reader_clients import assert_holds
 from tests.support.servers.gates import Gates
-from tests.support.servers.platforms.dev_server import MortalServer
 from tests.support.servers.platforms.fault_server import End, dropped, faulty
+from tests.support.servers.platforms.mortal_server import MortalServer
 from tests.support.servers.proxy import Way, proxied
 from tests.support.streams.translator_runs import left_open
 

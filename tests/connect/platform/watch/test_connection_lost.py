@@ -17,7 +17,7 @@ from tests.support.clients.platform.runs import FULL, Started, started
 from tests.support.clients.watching import ending, streamed, watching
 from tests.support.servers.gates import Gates
 from tests.support.servers.platforms.backend import Backend
-from tests.support.servers.platforms.dev_server import MortalServer
+from tests.support.servers.platforms.mortal_server import MortalServer
 from tests.support.servers.proxy import Way, proxied
 from tests.support.servers.serving import WITHIN
 

@@ -14,7 +14,7 @@ from fixtures.gated import FIRST, SECOND
 from tests.support.clients.agui_client import AguiClient
 from tests.support.clients.reader_clients import ReaderClient, played
 from tests.support.servers.gates import Gates
-from tests.support.servers.platforms.dev_server import MortalServer
+from tests.support.servers.platforms.mortal_server import MortalServer
 from tests.support.servers.proxy import proxied
 from tests.support.servers.serving import Served, posted, served, told
 

@@ -7,16 +7,29 @@ a newer Python than we do.
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from examples.databases import postgres_binaries
+from examples.databases import own_redis, postgres_binaries
 from fixtures.gated import GATED
 from tests.support.servers.databases.postgres import running_postgres
+from tests.support.servers.platforms.mortal_server import MortalServer
 from tests.support.servers.processes.server_process import ROOT, ServerProcess, free_port
 
 _AEGRA = Path(os.environ.get("AEGRA_VENV", ROOT / ".venv-aegra")) / "bin" / "aegra"
+
+
+_RECOVERY = {
+    "LEASE_DURATION_SECONDS": "20",
+    "HEARTBEAT_INTERVAL_SECONDS": "5",
+    "REAPER_INTERVAL_SECONDS": "2",
+    "STUCK_PENDING_THRESHOLD_SECONDS": "5",
+    "BG_JOB_MAX_RETRIES": "1000",
+    "WORKER_DRAIN_TIMEOUT": "5",
+}
+"""A run that was cut off begins again after 20 seconds, however often. When it ends, the server waits for runs for 5
+seconds."""
 
 
 def has_aegra() -> bool:
@@ -28,7 +41,7 @@ def has_aegra() -> bool:
 def running_aegra_server() -> Iterator[str]:
     """The URL of a server with the gated graphs, for as long as the block lasts."""
     with running_postgres() as database, tempfile.TemporaryDirectory() as name:
-        server = _server(Path(name), database)
+        server = _server(Path(name), database, "fixtures.served_gated", GATED, {})
         server.start()
         try:
             yield server.url
@@ -36,13 +49,30 @@ def running_aegra_server() -> Iterator[str]:
             server.stop()
 
 
-def _server(folder: Path, database: str) -> ServerProcess:
+@contextmanager
+def mortal_aegra_server(module: str, graphs: Iterable[str]) -> Iterator[MortalServer]:
+    """A server with these graphs of a module, started; whether it lives at the end of the block does not matter.
+
+    It has a Redis too, because only then it executes a run again that was cut off."""
+    with running_postgres() as database, own_redis() as redis, tempfile.TemporaryDirectory() as name:
+        environment = {"REDIS_BROKER_ENABLED": "true", "REDIS_URL": redis, **_RECOVERY}
+        process = _server(Path(name), database, module, graphs, environment)
+        process.start()
+        try:
+            yield MortalServer(process)
+        finally:
+            process.kill()
+
+
+def _server(
+    folder: Path, database: str, module: str, graphs: Iterable[str], environment: Mapping[str, str]
+) -> ServerProcess:
     # Aegra finds graphs by file only, and a file of a package cannot be loaded alone.
-    (folder / "graphs.py").write_text("from fixtures.served_gated import *\n")
+    (folder / "graphs.py").write_text(f"from {module} import *\n")
     config = folder / "aegra.json"
-    config.write_text(json.dumps({"graphs": {name: f"./graphs.py:{name}" for name in GATED}}))
+    config.write_text(json.dumps({"graphs": {name: f"./graphs.py:{name}" for name in graphs}}))
     port = free_port()
-    environment = {
+    settings = {
         "DATABASE_URL": database,
         "AUTH_TYPE": "noop",
         "AEGRA_CONFIG": str(config),
@@ -51,4 +81,4 @@ def _server(folder: Path, database: str) -> ServerProcess:
         "CRON_ALLOW_SECONDS_SCHEDULE": "true",
     }
     command = [str(_AEGRA), "serve", "--host", "127.0.0.1", "--port", str(port), "--config", str(config)]
-    return ServerProcess(command, folder, environment, port, "/info")
+    return ServerProcess(command, folder, {**settings, **environment}, port, "/info")

@@ -1,12 +1,11 @@
 """Starts real `langgraph dev` servers that serve the fixtures, and stops them again.
 
 On a free port, in a directory of its own; nothing is left behind. `running_dev_server` is one in memory;
-`MortalServer` is one that a test may kill and start again; `running_project` serves somebody else's folder.
+`mortal_dev_server` is one that a test may kill and start again; `running_project` serves somebody else's folder.
 A server is forked from a process that has imported the packages (see `processes/forks.py`), but one that is killed is
 a process of its own: it has to be gone at once, with its port.
 """
 
-import asyncio
 import json
 import sys
 import tempfile
@@ -19,11 +18,12 @@ import httpx
 
 from fixtures import SERVED
 from fixtures.gated import GATED
+from tests.support.servers.platforms.mortal_server import MortalServer
 from tests.support.servers.processes.forks import forked
 from tests.support.servers.processes.server_process import ServerProcess, ServerStartError, free_port
 from tests.support.servers.serving import WITHIN
 
-__all__ = ["GRAPHS", "MortalServer", "ServerStartError", "mortal_dev_server", "running_dev_server", "running_project"]
+__all__ = ["GRAPHS", "ServerStartError", "mortal_dev_server", "running_dev_server", "running_project"]
 
 GRAPHS = {name: f"fixtures.served:{name}" for name in SERVED} | {
     name: f"fixtures.served_gated:{name}" for name in GATED
@@ -47,22 +47,14 @@ def running_dev_server(names: Iterable[str]) -> Iterator[str]:
             server.stop()
 
 
-class MortalServer:
-    """A dev server that keeps its data in files, so that it can be killed and started again on the same port."""
-
-    def __init__(self, process: ServerProcess) -> None:
-        self.url = process.url
-        self._process = process
+class _MortalDevServer(MortalServer):
+    """A dev server that keeps its data in files."""
 
     async def kill(self) -> None:
-        """SIGKILL: connections are torn, runs cut off. What was on the server a moment before is in its files."""
+        """See `MortalServer`. What was on the server a moment before is in its files."""
         async with httpx.AsyncClient(base_url=self.url, timeout=WITHIN) as client:
             (await client.post("/flush")).raise_for_status()
-        await asyncio.to_thread(self._process.kill)
-
-    async def start(self) -> None:
-        """Starts it again, with what it had."""
-        await asyncio.to_thread(self._process.start)
+        await super().kill()
 
 
 @contextmanager
@@ -79,7 +71,7 @@ def mortal_dev_server(
         process = _dev_server(graphs, Path(folder), environment or {}, [sys.executable, "-m", _COMMAND], more)
         process.start()
         try:
-            yield MortalServer(process)
+            yield _MortalDevServer(process)
         finally:
             process.kill()
 
