@@ -21,6 +21,7 @@ from orjson import dumps
 
 from fixtures.recordings import Recording, recordings
 from tests.support.streams.translated import ending
+from tests.support.sweeps import Choice, every
 
 _UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9a-f]{32}\b")
 FOLDER = Path(__file__).parent.parent / "fixtures" / "golden"
@@ -49,14 +50,33 @@ LOCALLY: Mapping[str, Mapping[str, Any]] = {
 def golden(fixture: str, streams: Mapping[str, list[Recording]]) -> str:
     """The text of one fixture's file. `streams`: the recorded turns by source."""
     sections: dict[str, list[str]] = {}
-    for source, turns in streams.items():
-        chosen = {**EVERYWHERE, **LOCALLY} if source == "local" else EVERYWHERE
-        uuids = {recording.turn: _uuids(recording) for recording in turns}
-        for name, options in chosen.items():
-            for recording, told in _turns(turns, name, options):
-                lines = _numbered(told, uuids[recording.turn])
-                sections.setdefault(lines, []).append(f"== {source}/{recording.turn}: {name}")
+    for name, lines in events(fixture, streams, every).items():
+        sections.setdefault(lines, []).append(name)
     return "".join("\n".join(names) + "\n" + lines for lines, names in sections.items())
+
+
+def events(fixture: str, streams: Mapping[str, list[Recording]], chosen: Choice) -> dict[str, str]:
+    """The lines of events by the first line of their section, with the sets of options that are chosen."""
+    found: dict[str, str] = {}
+    for source, turns in streams.items():
+        sets = {**EVERYWHERE, **LOCALLY} if source == "local" else EVERYWHERE
+        uuids = {recording.turn: _uuids(recording) for recording in turns}
+        for name in chosen(list(sets), f"{source}/{fixture}"):
+            for recording, told in _turns(turns, name, sets[name]):
+                found[f"== {source}/{recording.turn}: {name}"] = _numbered(told, uuids[recording.turn])
+    return found
+
+
+def written(text: str) -> dict[str, str]:
+    """The same, read from the text of a file."""
+    found: dict[str, str] = {}
+    for are_names, lines in groupby(text.splitlines(keepends=True), key=lambda line: line.startswith("== ")):
+        if are_names:
+            names = [line.rstrip("\n") for line in lines]
+            found |= dict.fromkeys(names, "")
+        else:
+            found |= dict.fromkeys(names, "".join(lines))
+    return found
 
 
 def recorded() -> dict[str, dict[str, list[Recording]]]:

@@ -61,7 +61,7 @@ class Joining:
 
 @pytest.mark.parametrize("every", [3, pytest.param(1, marks=SWEEP)])
 @pytest.mark.parametrize(
-    ("name", "version"), one_each([name for name, each in FIXTURES.items() if not each.composed], VERSIONS, of=2)
+    ("name", "version"), one_each([name for name, each in FIXTURES.items() if not each.composed], VERSIONS, of=4)
 )
 async def test_who_joins_at_any_event_holds_in_the_end_what_the_first_reader_does(
     name: str, version: str, every: int, agui_client: AguiClient

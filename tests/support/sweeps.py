@@ -1,8 +1,8 @@
 """What a sweep looks at: `make test` looks at some of its cases, `make sweep` at all of them.
 
 A sweep goes through many cases of one rule, such as the cuts of recorded runs. Its tests that look at all are marked
-`sweep`. The choice is the same each time, and spread over all fixtures. A rule of the translator is tested on each of
-them. What runs each fixture live to test something else looks at a share of them.
+`sweep`. The choice is the same each time, and spread over all fixtures. That clients accept a stream and end with the
+checkpoint is tested on each of them, live. Another rule is tested on a share of them, each file on other ones.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -35,6 +35,7 @@ def other_than(server: Serving, known: set[int], thread_id: str) -> int:
             return pid
 
 
+@pytest.mark.services
 def test_several_processes_serve_a_port_and_another_starts_when_one_dies(tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text(AGENT)
     with serving("./agent.py:graph", "--sqlite", "threads.db", "--workers", "2", cwd=tmp_path) as server:
@@ -58,6 +59,7 @@ while os.path.exists("hold"):
 """
 
 
+@pytest.mark.services
 def test_a_process_that_is_killed_before_it_serves_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text(AGENT + IMPORTS_WHILE_HELD)
     with serving("./agent.py:graph", "--sqlite", "threads.db", "--workers", "2", cwd=tmp_path) as server:

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from types import TracebackType
 from typing import Any, Self
 
-from langgraph_agui.connect import connect, watch
+from langgraph_agui.connect import RetryPolicy, connect, watch
 from langgraph_agui.connect.testing.expected import comparable, expected
 from langgraph_agui.translator import ClientView, Options
 
@@ -30,6 +30,9 @@ CALLED = (json.dumps(ARGS), json.dumps(ARGS, separators=(",", ":")))
 """The arguments of their only call, in both forms that are told."""
 _SAY = ("TEXT_MESSAGE_CONTENT", "TOOL_CALL_ARGS", "MESSAGES_SNAPSHOT")
 _WITHIN = 30.0
+_PATIENT = RetryPolicy(first_answer=_WITHIN)
+"""Waits as long for a server's first answer as tests wait for all else: on a loaded machine it may take longer than the
+default of five seconds."""
 
 
 class ReaderClientError(AssertionError):
@@ -143,7 +146,7 @@ class ReaderClients:
     ) -> ReaderClient:
         """A client that connects now. Options that are not given show every channel."""
         guest = ReaderClient(version, view)
-        how = {"options": Options(protocol_version=protocol(version)), **how}
+        how = {"options": Options(protocol_version=protocol(version)), "retry": _PATIENT, **how}
         told = connect(self._source, thread_id, view=view, **how)
         self._tasks.append(asyncio.create_task(_heard(guest, told)))
         return guest
@@ -151,7 +154,7 @@ class ReaderClients:
     def watch(self, thread_id: str, version: str = "1.0.0") -> ReaderClient:
         """A client that watches from now on."""
         guest = ReaderClient(version, None)
-        told = watch(self._source, thread_id, options=Options(protocol_version=protocol(version)))
+        told = watch(self._source, thread_id, options=Options(protocol_version=protocol(version)), retry=_PATIENT)
         self._tasks.append(asyncio.create_task(_heard(guest, told)))
         return guest
 

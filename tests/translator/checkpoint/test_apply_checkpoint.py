@@ -361,7 +361,8 @@ def of_recorded_turn(recording: Recording, version: str, chosen: Choice) -> list
 
 @CHOSEN
 @pytest.mark.parametrize(
-    ("fixture", "read"), in_turn({name: each for name, each in READS.items() if not FIXTURES[name].composed}, begin=1)
+    ("fixture", "read"),
+    in_turn({name: each for name, each in READS.items() if not FIXTURES[name].composed}, begin=1, of=3),
 )
 def test_recorded_runs_lead_to_the_same_end(fixture: str, read: str, chosen: Choice, agui_client: AguiClient) -> None:
     source, _, version = read.rpartition("-")

@@ -251,7 +251,7 @@ def the_real_client_is_caught_up_with_recorded_runs(run: Run, version: str, agui
 
 
 @CHOSEN
-@pytest.mark.parametrize(("fixture", "read"), in_turn(READS, begin=2))
+@pytest.mark.parametrize(("fixture", "read"), in_turn(READS, begin=2, of=3))
 def test_readers_of_recorded_runs_are_caught_up(
     fixture: str, read: str, chosen: Choice, agui_client: AguiClient
 ) -> None:

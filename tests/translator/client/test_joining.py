@@ -1,8 +1,8 @@
 """A reader that joins a translated recording at any cut, or falls behind there, ends with what the whole stream leaves.
 
 `ClientView` stands for the client at every cut (that it is the client is proven elsewhere), the real clients are asked
-at one, and in a sweep at three. Cuts after a part without events are the cut before. One of a fixture's threads is
-read, by one version of the client. Which cuts are looked at, and which versions: see `tests/support/sweeps.py`.
+at one, and in a sweep at three. Cuts after a part without events are the cut before. Of every third fixture one thread
+is read, by one version of the client. Which cuts are looked at, and which versions: see `tests/support/sweeps.py`.
 """
 
 from collections.abc import Iterator
@@ -73,7 +73,7 @@ def the_real_client_joins_as_its_view_does(run: Run, version: str, client: AguiC
 
 
 @CHOSEN
-@pytest.mark.parametrize(("fixture", "read"), in_turn(READS))
+@pytest.mark.parametrize(("fixture", "read"), in_turn(READS, of=3))
 def test_clients_that_join_at_any_cut(fixture: str, read: str, chosen: Choice, agui_client: AguiClient) -> None:
     version = read.rpartition("-")[2]
     for run in runs(fixture, read, chosen):

@@ -1,4 +1,7 @@
-"""Every recording, local and from a server, through the real clients: accepted, and in the end the checkpoint's."""
+"""Every recording, local and from a server, through the real clients: accepted, and in the end the checkpoint's.
+
+`make test` takes one recording of every other fixture: `test_conformance` runs all of them, live.
+"""
 
 from typing import Any
 
@@ -51,7 +54,7 @@ def follow(turns: list[Recording], chosen: Choice, client: AguiClient) -> Verdic
 
 
 @CHOSEN
-@pytest.mark.parametrize(("fixture", "source"), in_turn(SOURCES))
+@pytest.mark.parametrize(("fixture", "source"), in_turn(SOURCES, of=2))
 def test_clients_end_with_the_checkpoint_and_accept_all(
     fixture: str, source: str, chosen: Choice, agui_client: AguiClient
 ) -> None:

@@ -30,7 +30,7 @@ def once_more(turn: Turn) -> Turn:
     return replace(turn, input=given)
 
 
-@pytest.mark.parametrize(("name", "known"), one_each(ASKED_AGAIN, [*STALE, "empty", "unknown"], of=2))
+@pytest.mark.parametrize(("name", "known"), one_each(ASKED_AGAIN, [*STALE, "empty", "unknown"], of=4))
 async def test_stale_clients_end_with_the_checkpoint_and_accept_all(
     name: str, known: str, agui_client: AguiClient
 ) -> None:

@@ -5,7 +5,7 @@ import logging
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from itertools import count, product
+from itertools import count
 from typing import Any
 
 import pytest
@@ -44,6 +44,7 @@ from langgraph_agui.translator.tool_tasks import ToolTasks
 from fixtures.recordings import recordings
 from tests.support.clients.agui_client import VERSIONS, AguiClient, protocol
 from tests.support.streams.translator_runs import Event, TranslatorRun, left_open, run_parts
+from tests.support.sweeps import SWEEP
 
 
 class Raises:
@@ -241,10 +242,12 @@ STREAMS = [
 
 
 @pytest.mark.last_resort
+@pytest.mark.parametrize("number", [1, pytest.param(3, marks=SWEEP)])
 @pytest.mark.parametrize("stream", STREAMS)
 def test_a_fault_anywhere_is_counted_and_ends_no_stream(
-    stream: str, agui_client: AguiClient, monkeypatch: pytest.MonkeyPatch
+    stream: str, number: int, agui_client: AguiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """In the first call of each method, or in a later one."""
     source, name = stream.split("/")
     recording = next(recordings(source, fixture=name))  # type: ignore[arg-type]
 
@@ -257,7 +260,7 @@ def test_a_fault_anywhere_is_counted_and_ends_no_stream(
     counting = [(kind, method, Faulty(getattr(kind, method), sys.maxsize)) for kind, method in METHODS]
     run_with(counting)
     raised = 0
-    for number, (kind, method, counted) in product((1, 3), counting):
+    for kind, method, counted in counting:
         if sys.maxsize - counted.calls_left < number:
             continue  # this stream calls it less often
         faulty = Faulty(getattr(kind, method), number)

@@ -230,7 +230,7 @@ KEPT = [
 
 
 @CHOSEN
-@pytest.mark.parametrize(("fixture", "read"), in_turn(reads(KEPT, ["step", "run"])))
+@pytest.mark.parametrize(("fixture", "read"), in_turn(reads(KEPT, ["step", "run"]), of=2))
 def test_who_watched_or_joined_shows_what_a_new_page_shows(fixture: str, read: str, chosen: Choice) -> None:
     """The same messages, in the same order, with the same content, from any cut of a run on. What a page has besides is
     what no thread has: subagents, reasoning and activities; and at an interrupt what the waiting step has said."""

@@ -18,6 +18,7 @@ from fixtures.graphs.subagents import deep, task
 from fixtures.run import Conversation
 from fixtures.scripts import end
 from tests.support.streams.translator_runs import Event, TranslatorRun
+from tests.support.sweeps import SWEEP
 
 NAMES = ("a", "b", "c")
 
@@ -134,8 +135,14 @@ def _asked(run: TranslatorRun) -> tuple[list[str], list[str]]:
     return [item["id"] for item in items], custom
 
 
-@pytest.mark.parametrize("subagents", ["attributed", "inline"])
-@pytest.mark.parametrize("build", [_nodes, _fan_out, _subgraphs, _subagents])
+@pytest.mark.parametrize(
+    ("build", "subagents"),
+    [
+        *((_nodes, "attributed"), (_fan_out, "inline"), (_subgraphs, "attributed"), (_subagents, "attributed")),
+        *(pytest.param(*each, marks=SWEEP) for each in ((_nodes, "inline"), (_fan_out, "attributed"))),
+        *(pytest.param(*each, marks=SWEEP) for each in ((_subgraphs, "inline"), (_subagents, "inline"))),
+    ],
+)
 async def test_a_checkpoint_gives_the_order_of_the_stream(build: Any, subagents: Any) -> None:
     options = Options(interrupts="both", subagents=subagents)
     values = set()

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessageChunk, HumanMessage
 from langgraph.types import Interrupt
@@ -15,6 +15,8 @@ from langgraph_agui.translator.wire.frame_limit import MAX_FRAME, framed, trunca
 from langgraph_agui.translator.wire.sse import encode
 
 from tests.support.clients.agui_client import AguiClient
+from tests.support.random.examples import examples
+from tests.support.sweeps import SWEEP
 
 pytestmark = pytest.mark.early
 
@@ -27,9 +29,9 @@ MB = "w" * 1_000_000
 def differences(left: Any, value: Any, path: str = "") -> Iterator[str]:
     """The paths of what was truncated, after a check: it keeps its kind and has a mark with its size, and what is left
     of it is its beginning. A truncated message also says so in its metadata."""
-    mark = f"<truncated: {len(orjson.dumps(value)):,} bytes>"
     if left == value:
         return
+    mark = f"<truncated: {len(orjson.dumps(value)):,} bytes>"
     yield path
     assert type(left) is type(value), path
     if isinstance(value, str):
@@ -158,31 +160,49 @@ LARGE: dict[str, tuple[Event, list[str]]] = {
     ),
 }
 """An event, and the paths in the client's state or messages of what is truncated."""
+ALIKE = {
+    "a channel of 9 MB",
+    "a channel of many small values",
+    "a state that is no object",
+    "a patch with a large value",
+    "reasoning",
+    "tool result",
+    "result",
+}
+"""Events of a type that the real client is given with another one, here or in `OTHERS`."""
 
 
-def played(client: AguiClient, event: Event) -> tuple[Any, Any]:
-    """What the real client has after an event that is framed, and what one without a limit would have."""
+def seen_after(*events: Event) -> ClientView:
+    view = ClientView([], {})
+    for event in events:
+        view.apply_emitted(event)
+    return view
+
+
+def assert_client_agrees(client: AguiClient, event: Event) -> None:
+    """The real client takes the event when it is framed, and then has what its view has."""
     before, after = open_before(event)
     events = framed(event)
-    frames = [encode(each) for each in (*before, *events, *after)]
-    assert max(map(len, frames)) <= MAX_FRAME
-    answer = client.play(frames=b"".join(frames), split=1 << 20)
+    answer = client.play(frames=b"".join(map(encode, (*before, *events, *after))), split=1 << 20)
     assert answer.accepted
-    view, whole = ClientView([], {}), ClientView([], {})
-    for each in (*before, *events):
-        view.apply_emitted(each)
-    for each in (*before, event):
-        whole.apply_emitted(each)
+    view = seen_after(*before, *events)
     assert (answer.state, answer.messages) == (view.state, view.messages)
-    return (answer.state, whole.state) if event["type"].startswith("STATE") else (answer.messages, whole.messages)
 
 
-@pytest.mark.parametrize("name", LARGE)
-def test_the_client_ends_with_all_but_what_is_marked(agui_client: AguiClient, name: str) -> None:
-    event, paths = LARGE[name]
-    before = deepcopy(event)
-    assert list(differences(*played(agui_client, event))) == paths
-    assert event == before
+def test_a_client_has_all_but_what_is_marked() -> None:
+    for name, (event, paths) in LARGE.items():
+        unchanged, events = deepcopy(event), framed(event)
+        assert (name, max(len(encode(each)) for each in events) <= MAX_FRAME) == (name, True)
+        before, _ = open_before(event)
+        view, whole = seen_after(*before, *events), seen_after(*before, event)
+        found = [*differences(view.state, whole.state), *differences(view.messages, whole.messages)]
+        assert (name, found) == (name, paths)
+        assert event == unchanged
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=SWEEP) if name in ALIKE else name for name in LARGE])
+def test_the_real_client_has_what_its_view_has(agui_client: AguiClient, name: str) -> None:
+    assert_client_agrees(agui_client, LARGE[name][0])
 
 
 def test_a_delta_loses_nothing() -> None:
@@ -230,12 +250,16 @@ OTHERS: dict[str, tuple[Event, list[str]]] = {
 """Other events, and the paths in them of what is truncated."""
 
 
-@pytest.mark.parametrize("name", OTHERS)
-def test_any_other_event_is_truncated_with_a_mark(agui_client: AguiClient, name: str) -> None:
-    event, paths = OTHERS[name]
-    (frame,) = framed(event)
-    assert list(differences(frame, event)) == paths
-    played(agui_client, event)
+def test_any_other_event_is_truncated_with_a_mark() -> None:
+    for name, (event, paths) in OTHERS.items():
+        (frame,) = framed(event)
+        assert (name, len(encode(frame)) <= MAX_FRAME) == (name, True)
+        assert (name, list(differences(frame, event))) == (name, paths)
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=SWEEP) if name in ALIKE else name for name in OTHERS])
+def test_the_real_client_takes_any_other_event(agui_client: AguiClient, name: str) -> None:
+    assert_client_agrees(agui_client, OTHERS[name][0])
 
 
 def test_the_real_client_refuses_what_is_not_framed(agui_client: AguiClient) -> None:
@@ -244,14 +268,15 @@ def test_the_real_client_refuses_what_is_not_framed(agui_client: AguiClient) -> 
 
 
 @pytest.mark.parametrize("count", [28_000, 60_000])
-def test_of_more_messages_than_fit_the_last_ones_stay(agui_client: AguiClient, count: int) -> None:
+def test_of_more_messages_than_fit_the_last_ones_stay(count: int) -> None:
     """As many as fit with their beginnings are all there."""
     large = snapshot(*({"id": f"m{at}", "role": "user", "content": "w" * 250} for at in range(count)))
-    answer, _ = played(agui_client, large)
-    ids = [each["id"] for each in large["messages"]]
-    assert [each["id"] for each in answer] == ids[-len(answer) :]
-    assert (len(answer) == count) == (count == 28_000)
-    assert len(answer) > 28_000 - 1
+    (frame,) = framed(large)
+    assert len(encode(frame)) <= MAX_FRAME
+    ids, stay = ([each["id"] for each in event["messages"]] for event in (large, frame))
+    assert stay == ids[-len(stay) :]
+    assert (len(stay) == count) == (count == 28_000)
+    assert len(stay) > 28_000 - 1
 
 
 def test_a_message_that_is_open_in_a_truncated_snapshot_grows(agui_client: AguiClient) -> None:
@@ -292,6 +317,7 @@ def test_of_many_small_members_as_many_stay_as_there_is_room_for() -> None:
         assert 0.98 < len(orjson.dumps(truncated(value, 50_000))) / 50_000 <= 1
 
 
+@settings(max_examples=examples(200))
 @given(VALUES, st.integers(300, 2_000))
 def test_what_is_left_of_a_value_has_room_and_is_marked(value: Any, room: int) -> None:
     left = truncated(value, room)

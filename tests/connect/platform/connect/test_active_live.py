@@ -12,6 +12,7 @@ from tests.support.clients.platform.runs import FULL
 from tests.support.clients.platform.visits import STOPS, all_visited, made
 from tests.support.clients.reader_clients import assert_holds
 from tests.support.servers.platforms.backend import Backend, cases, on
+from tests.support.sweeps import CHOSEN, Choice
 
 KEPT = {**FULL, "partial": True}
 NOT_KEPT = {**FULL, "stream_resumable": False, "partial": False}
@@ -42,13 +43,14 @@ def visits(backend: Backend) -> dict[str, Any]:
     return asyncio.run(all_visited(backend, on(backend, CASES, aegra=AEGRA)))
 
 
+@CHOSEN
 @pytest.mark.parametrize("name", NAMES)
 def test_whoever_comes_to_a_run_ends_with_what_the_thread_holds(
-    visits: dict[str, Any], name: str, agui_client: AguiClient
+    visits: dict[str, Any], name: str, agui_client: AguiClient, chosen: Choice
 ) -> None:
     """And whoever comes where the server keeps what was said, was shown it at once: the runs waited for that."""
     visit = made(visits, name)
-    for guest in visit.guests:
+    for guest in chosen(visit.guests, name):
         assert_holds(agui_client, guest, visit.values)
 
 

@@ -17,6 +17,7 @@ from tests.support.clients.reader_clients import ReaderClient, ReaderClients, as
 from tests.support.servers.gates import Gates, gates
 from tests.support.servers.proxy import Way, proxied
 from tests.support.streams.translator_runs import left_open
+from tests.support.sweeps import one_each
 
 PATIENT = RetryPolicy(initial_delay=0.01, max_delay=0.05, max_attempts=500)
 GRAPHS = ["gated_chat", "gated_agent", "gated_parallel", "gated_subgraph"]
@@ -73,15 +74,14 @@ async def test_cut_at_every_third_point_of_a_run(
         assert guest.texts == [FIRST, SECOND]
 
 
-@pytest.mark.parametrize("keeps", [True, False])
-@pytest.mark.parametrize("graph", GRAPHS)
+@pytest.mark.parametrize(("graph", "kept"), one_each(GRAPHS, ["kept", "not kept"]))
 async def test_cut_at_random_moments(
-    client: Any, cuttable: Any, way: Way, agui_client: AguiClient, graph: str, keeps: bool
+    client: Any, cuttable: Any, way: Way, agui_client: AguiClient, graph: str, kept: str
 ) -> None:
-    chance = random.Random(f"{graph} {keeps}")
+    chance = random.Random(f"{graph} {kept}")
     async with gates() as gate, ReaderClients(cuttable) as guests:
         gate.hold("*")
-        run = await started(client, graph, gate, **{**FULL, "stream_resumable": keeps})
+        run = await started(client, graph, gate, **{**FULL, "stream_resumable": kept == "kept"})
         await gate.next()
         readers = [guests.connect(run.thread_id, version, retry=PATIENT) for version in VERSIONS]
         for reader in readers:

@@ -14,6 +14,7 @@ from tests.support.clients.platform.visits import all_visited, made, partial_sai
 from tests.support.clients.reader_clients import ReaderClients, assert_holds
 from tests.support.servers.gates import asked, gates
 from tests.support.servers.platforms.backend import Backend, cases, on
+from tests.support.sweeps import SWEEP
 
 MODES = ["values", "messages-tuple", "messages", "updates", "custom", "events", "tasks", "checkpoints", "debug"]
 ENDS = {"gated_chat": "success", "gated_asking": "interrupt", "gated_raising": "ValueError"}
@@ -35,13 +36,27 @@ ON_AEGRA = [
 ]
 AEGRA = dict.fromkeys(CASES.keys() - set(ON_AEGRA), "keeps every run, and streams these modes as it does others")
 """What would say nothing new on Aegra."""
-NAMES = cases(CASES, aegra=AEGRA)
+IN_TURN = {
+    name for place, name in enumerate(CASES) if place < len(MODES) or place % (len(RUNS) - 1) == place // len(MODES) - 1
+}
+"""The first run in every mode, and one of the others in each."""
+NAMES = [
+    each if name in IN_TURN or name in ON_AEGRA else pytest.param(name, marks=[SWEEP, *getattr(each, "marks", ())])
+    for name, each in zip(CASES, cases(CASES, aegra=AEGRA), strict=True)
+]
 
 
 @pytest.fixture(scope="module")
-def visits(backend: Backend) -> dict[str, Any]:
-    """A visited run for each case, all made at once."""
-    return asyncio.run(all_visited(backend, on(backend, CASES, aegra=AEGRA)))
+def visits(backend: Backend, request: pytest.FixtureRequest) -> dict[str, Any]:
+    """A visited run for each case that is asked for, all made at once."""
+    given = [
+        item.callspec.params
+        for item in request.session.items
+        if item.path == request.path and hasattr(item, "callspec")
+    ]
+    asked_for = {params.get("name") for params in given}
+    rows = on(backend, CASES, aegra=AEGRA)
+    return asyncio.run(all_visited(backend, {name: row for name, row in rows.items() if name in asked_for}))
 
 
 @pytest.mark.parametrize("name", NAMES)

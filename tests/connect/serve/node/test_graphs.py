@@ -87,7 +87,7 @@ async def server(request: pytest.FixtureRequest) -> AsyncIterator[Served]:
         yield server
 
 
-@pytest.mark.parametrize(("name", "version"), one_each([each.name for each in ASKED], VERSIONS, begin=1, of=3))
+@pytest.mark.parametrize(("name", "version"), one_each([each.name for each in ASKED], VERSIONS, begin=1, of=6))
 async def test_a_graph_is_run_without_a_word_and_who_comes_later_holds_the_same(
     server: Served, live: LiveClients, name: str, version: str
 ) -> None:
