@@ -103,8 +103,9 @@ class Options:
         are emitted with the tool call's id as `parentToolCallId` in their metadata, and are removed when the root
         graph's superstep ends. If the mapping does not cover a model call, or the function returns None, the key
         `agui_visibility` in the model call's metadata decides. Without that key, a model call is emitted unless it is
-        made inside a tool or a middleware. Messages that belong to the conversation in the checkpoint are always
-        emitted, at the latest when the checkpoint arrives.
+        made inside a tool or a middleware. Of a model call inside a tool, calls of A2UI's `render_a2ui` are emitted all
+        the same. Messages that belong to the conversation in the checkpoint are always emitted, at the latest when the
+        checkpoint arrives.
     `predict_state`: The tool arguments that are emitted as state while the model is still generating them.
     `interrupts`: How interrupts are emitted. `outcome`: in `RUN_FINISHED.outcome`. `legacy`: as the custom event
         `on_interrupt`, which older clients understand. `both`: in both ways.

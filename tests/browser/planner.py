@@ -8,6 +8,7 @@ tour     a tool of the browser next to one of the server, called by an agent tha
 guided   the same tool of the browser, called by an agent that a tool of the server has called
 sold     a tool of the browser, next to one of the server that asks (an interrupt)
 book     asks (an interrupt); says what was answered (`booked 0`, ...)
+surface  a tool that asks a model for an A2UI surface (points `surface 0`, ...)
 overbook asks, and fails when it is answered (`overbooked 0`, ...)
 fail     says two words and fails
 """
@@ -15,6 +16,7 @@ fail     says two words and fails
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
+from ag_ui_langgraph import get_a2ui_tools
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.tools import tool
@@ -46,11 +48,21 @@ _TURNS: dict[str, list[Any]] = {
 
 
 MAP: dict[str, Any] = {"place": "Belém Tower"}
+SURFACE: dict[str, Any] = {
+    "surfaceId": "stops",
+    "components": [
+        {"id": "root", "component": "Row", "children": {"componentId": "stop", "path": "/items"}},
+        {"id": "stop", "component": "Text", "text": {"path": "name"}},
+    ],
+    "data": {"items": [{"name": f"Stop number {number} of the tour"} for number in range(8)]},
+}
+"""More than half of it is data."""
 _CALLS: dict[str, list[tuple[str, dict[str, Any]]]] = {
     "tour": [("price", {}), ("show_on_map", MAP)],
     "guided": [("ask_guide", {})],
     "guide": [("show_on_map", MAP)],
     "sold": [("pay", {}), ("show_on_map", MAP)],
+    "surface": [("generate_a2ui", {"intent": "create"})],
 }
 """What an agent calls that is asked for this."""
 
@@ -145,8 +157,12 @@ def planner(checkpointer: Checkpointer) -> Graph:
         calls = last.tool_calls if isinstance(last, AIMessage) else []
         return "add_stop" if any(each["name"] == "add_stop" for each in calls) else END
 
+    drawn = tool_call("render_a2ui", SURFACE, "call-render", fragments=8)
+    artist = GatedModel(turns=[drawn], names=["surface"], turn_of=lambda messages: 0)
+    tools = [price, pay, ask_guide, get_a2ui_tools({"model": artist})]
+
     graph = StateGraph(Planned).add_node("speak", speak).add_node("ask", ask).add_node("add_stop", add_stop)
-    graph.add_node("agent", create_agent(AgentModel(), [price, pay, ask_guide], middleware=[PageTools()]))
+    graph.add_node("agent", create_agent(AgentModel(), tools, middleware=[PageTools()]))
     graph.add_conditional_edges(START, first, ["agent", "ask", "speak"]).add_edge("ask", "speak")
     graph.add_conditional_edges("speak", after, ["add_stop", END]).add_edge("add_stop", "speak")
     return graph.compile(checkpointer=checkpointer)

@@ -73,7 +73,7 @@ class BlockEvents:
             return self._answer(model_call, to_text(block.text))
         if isinstance(block, ToolCallBlock):
             return self._tool_call(model_call, block)
-        if model_call.record.is_suppressed:
+        if model_call.record.is_suppressed or model_call.only_surfaces:
             return ()
         if isinstance(block, (Reasoning, Encrypted)):
             return self._reasoning(model_call, block)
@@ -170,6 +170,9 @@ class BlockEvents:
     def _answer(self, model_call: ModelCall, text: str) -> Iterable[Event]:
         model_call.has_text = True
         is_suppressed = model_call.record.is_suppressed
+        if model_call.only_surfaces:
+            self._losses.drop("text of the message", model_call.message_id, Reason.HIDDEN)
+            return ()
         if model_call.hides_text and not model_call.hidden_text and not is_suppressed:
             why = Reason.MARKED if is_hidden(model_call.metadata, "messages") else Reason.STRUCTURED
             self._losses.drop("text of the message", model_call.message_id, why)
@@ -209,7 +212,7 @@ class BlockEvents:
     def _tool_call(self, model_call: ModelCall, block: ToolCallBlock) -> Iterator[Event]:
         record, view = model_call.record, self._view
         tool_call = model_call.tool_calls.find(block, model_call.message_id)
-        if not (record.is_suppressed or model_call.hides_tool_calls):
+        if not (record.is_suppressed or model_call.hides_call(tool_call)):
             yield from self._id(model_call)
         message_id = record.id or model_call.message_id
         args = to_text(block.args or "")
@@ -221,7 +224,7 @@ class BlockEvents:
             lambda tool_call: self._emits(model_call, tool_call),
             view.open_calls,
         )
-        if made and not (record.is_suppressed or model_call.hides_tool_calls):
+        if made and not (record.is_suppressed or model_call.hides_call(tool_call)):
             yield from self._end_reasoning(model_call)
             if model_call.name and message_id not in view.open_texts:  # only the event that opens a text has a name
                 yield from self._text(model_call, "")
@@ -230,8 +233,8 @@ class BlockEvents:
     def _emits(self, model_call: ModelCall, tool_call: ToolCall) -> bool:
         """Decides whether a tool call is emitted. If so, chooses its id and starts its predictions."""
         why = model_call.record.reason
-        if why is None and model_call.hides_tool_calls:
-            why = Reason.MARKED
+        if why is None and model_call.hides_call(tool_call):
+            why = Reason.MARKED if model_call.hides_tool_calls else Reason.HIDDEN
         elif why is None and tool_call.name in self._options.hidden_tools:
             why = Reason.OPTION
         elif why is None:

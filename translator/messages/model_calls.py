@@ -50,7 +50,8 @@ from ..owner import Owner
 from ..parts.part import Namespace, task_path
 from ..wire.events import Event
 from .reasoning_events import ReasoningEvents
-from .tool_calls import StreamedCalls
+from .tool_calls import StreamedCalls, ToolCall
+from .visibility import RENDER_A2UI
 
 _BEGIN: Final = frozenset({"TEXT_MESSAGE_START", "REASONING_MESSAGE_START", "TOOL_CALL_START", "ACTIVITY_SNAPSHOT"})
 """The events that begin a message or a tool call. The metadata of such an event becomes the metadata of the message or
@@ -81,6 +82,7 @@ class ModelCall:
         "next_arguments",
         "next_index",
         "next_text",
+        "only_surfaces",
         "parent_tool_call",
         "prefix",
         "reasoning",
@@ -102,6 +104,8 @@ class ModelCall:
         call is displayed on its own."""
         self.hides_text = self.hides_reasoning = is_hidden(metadata, "messages")
         self.hides_tool_calls = is_hidden(metadata, "tool-calls")
+        self.only_surfaces = False
+        """Whether nothing is emitted but the calls of A2UI's tool (`visibility.py`, rule 7)."""
         self.prefix: JsonPrefix | None = None
         """Checks whether the text may still be structured output. Until this is ruled out, the text is held back. None
         if the text is not held back, or is no longer held back."""
@@ -159,6 +163,11 @@ class ModelCall:
         if event["type"] not in _BEGIN:
             return event
         return {**event, "metadata": {**event.get("metadata", {}), "parentToolCallId": self.parent_tool_call}}
+
+    def hides_call(self, tool_call: ToolCall) -> bool:
+        """Whether a tool call of the model call is hidden. If only A2UI's calls are visible, a call without a name is
+        hidden until its name is known."""
+        return self.hides_tool_calls or (self.only_surfaces and tool_call.name != RENDER_A2UI)
 
     @property
     def has_content(self) -> bool:

@@ -236,7 +236,7 @@ class MessageStream:
             return
         if not is_replayed:
             self._count(fields, metadata)
-        model_call = self._begin(ns, message_id, metadata, owner)
+        model_call = self._begin(ns, message_id, metadata, owner, whole=True)
         record = model_call.record
         for call_id in tool_call_ids:
             self._tools.record_call(ns, metadata, call_id)
@@ -405,17 +405,23 @@ class MessageStream:
             with self._losses.guard("The token usage"):
                 self.usage.add(usage, metadata, response)
 
-    def _begin(self, ns: Namespace, message_id: str, metadata: Mapping[str, Any], owner: Owner) -> ModelCall:
+    def _begin(
+        self, ns: Namespace, message_id: str, metadata: Mapping[str, Any], owner: Owner, *, whole: bool = False
+    ) -> ModelCall:
+        """Begins a model call. `whole`: whether its message is complete, so that it does not stream."""
         decision = self._visibility.decide(ns, metadata, owner.depth)
         outer = decision.parent_tool_call
         parent = None if outer is None else self._ledger.call_ids.call_of_result(outer, owner)
-        owner = owner if parent is None else owner._replace(in_tool=True)
+        owner = owner if parent is None and not decision.only_surfaces else owner._replace(in_tool=True)
         model_call = self._model_calls.begin(message_id, metadata, owner, parent)
+        model_call.only_surfaces = decision.only_surfaces
         model_call.hides_text = model_call.hides_text or decision.hides_text
         model_call.prefix = JsonPrefix() if decision.may_be_structured else None
         hidden = Reason.SUBAGENT if owner.is_hidden else decision.hidden
         if hidden is None and outer is not None and parent is None:
             hidden = Reason.NO_CALL
+        if hidden is None and whole and decision.only_surfaces:
+            hidden = Reason.HIDDEN
         if hidden is not None:
             self._ledger.suppress(model_call.record, hidden)
         model_call.writes_state = self._tools.writes_state(ns, model_call.record.owner)

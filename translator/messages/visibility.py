@@ -34,6 +34,13 @@ Rules:
    so prose is held back for only a few characters. If the text is still held back when the model call ends, it is
    emitted with the values, provided that the graph saves it. Text is never held back if rule 2 chooses `stream` for the
    model call, or if the node is known to save JSON as a message.
+7. If a model call is hidden only because it is made inside a tool, its calls of `render_a2ui` are visible, and nothing
+   else of it. A2UI's tool `generate_a2ui` asks a model for a surface in this way, and CopilotKit's runtime displays the
+   surface while the arguments of that call arrive
+   (https://github.com/ag-ui-protocol/ag-ui/tree/main/middlewares/a2ui-middleware). Like everything that is emitted
+   during a tool call, the call is removed when the step ends: the result of the outer tool contains the surface. A
+   complete message adds nothing to that result, so it stays hidden. If the id of the outer tool call is known, it is
+   `parentToolCallId` in the metadata, as with `tool`.
 """
 
 from __future__ import annotations
@@ -53,6 +60,9 @@ PARENT: Final = "agui_tool_call_id"
 STRUCTURED: Final = "agui_structured"
 """The metadata key whose value states which part of a model's answer is structured output: `call` (the whole answer),
 `text` or `none`."""
+RENDER_A2UI: Final = "render_a2ui"
+"""The tool whose arguments are an A2UI surface. The toolkit of A2UI fixes its name
+(https://github.com/ag-ui-protocol/ag-ui/tree/main/sdks/python/a2ui_toolkit)."""
 _CHOICES: Final = get_args(Visibility)
 _HOOKS: Final = frozenset({"pre_model_hook", "post_model_hook"})
 """https://github.com/langchain-ai/langgraph/blob/main/libs/prebuilt/langgraph/prebuilt/chat_agent_executor.py"""
@@ -72,6 +82,8 @@ class Decision(NamedTuple):
     """Whether the text of the model call is hidden, but not its tool calls."""
     may_be_structured: bool = False
     """Whether the text is held back for as long as it may be JSON (rule 6)."""
+    only_surfaces: bool = False
+    """Whether nothing of the model call is visible but its calls of `RENDER_A2UI` (rule 7)."""
 
 
 class VisibilityRules:
@@ -100,14 +112,21 @@ class VisibilityRules:
         may_be = not self.expects_marks and structured is None and not self._saves(metadata)
         path = task_path(ns, metadata)
         is_tool = self._tools.is_tool(path)
-        if chosen == "tool":
-            within = (path[:end] for end in range(len(path) - 1, depth, -1))
-            tool = path if is_tool else next(filter(self._tools.is_called_by_tool, within), None)
-            if tool is not None:
-                call_id = self._parent_tool_call(tool, metadata)
-                return Decision(Reason.HIDDEN if call_id is None else None, call_id, hides_text, may_be)
-        is_hidden = is_tool or _is_internal(metadata) or self._tools.in_tool(ns, depth)
-        return Decision(Reason.HIDDEN if is_hidden else None, None, hides_text, may_be)
+        within = (path[:end] for end in range(len(path) - 1, depth, -1))
+        tool = path if is_tool else next(filter(self._tools.is_called_by_tool, within), None)
+        call_id = None if tool is None else self._parent_tool_call(tool, metadata)
+        if chosen == "tool" and tool is not None:
+            if call_id is None:
+                self._losses.warn(
+                    "A model call inside a tool is hidden, because it is not known which tool call it belongs to: "
+                    f"stream the mode `tasks` too, or set `{PARENT}` in its metadata"
+                )
+            return Decision(Reason.HIDDEN if call_id is None else None, call_id, hides_text, may_be)
+        if _is_internal(metadata):
+            return Decision(Reason.HIDDEN)
+        if is_tool or self._tools.in_tool(ns, depth):
+            return Decision(None, call_id, hides_text=True, only_surfaces=True)
+        return Decision(None, None, hides_text, may_be)
 
     def _saves(self, metadata: Mapping[str, Any]) -> bool:
         """Whether the node that made a model call is known to save JSON as a message."""
@@ -118,14 +137,7 @@ class VisibilityRules:
         marked = metadata.get(PARENT)
         if isinstance(marked, str) and marked:
             return marked
-        call_id = self._tools.call_of(tool) or self._tools.only_call_for(tool)
-        if call_id is not None:
-            return call_id
-        self._losses.warn(
-            "A model call inside a tool is hidden, because it is not known which tool call it belongs to: stream the "
-            f"mode `tasks` too, or set `{PARENT}` in its metadata"
-        )
-        return None
+        return self._tools.call_of(tool) or self._tools.only_call_for(tool)
 
     def _chosen(self, metadata: Mapping[str, Any]) -> Visibility | None:
         """The choice that the option `visibility` makes for a model call; None if the option does not cover the model
