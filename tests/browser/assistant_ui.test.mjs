@@ -12,7 +12,7 @@ let stage;
 before(async () => (stage = await Stage.set({ example: "assistant-ui" })));
 after(() => stage?.strike());
 
-const scenario = (name, play) => test(name, (t) => stage.visit(t, { page: "index" }, play));
+const scenario = (name, play, options = {}) => test(name, (t) => stage.visit(t, { page: "index", ...options }, play));
 
 async function say(page, text) {
   await page.getByLabel("message").fill(text);
@@ -55,6 +55,18 @@ scenario("assistant-ui streams a run on that is active when the page is reloaded
   await say(page, "talk");
   await reads(page, "talk", WHOLE, "talk", WHOLE);
 });
+
+scenario("assistant-ui says that a run has failed, also after a reload", async (page) => {
+  const failure = page.getByRole("alert").getByText("The run failed.");
+  await say(page, "fail");
+  await reads(page, "fail", "I try. The run failed.");
+  await page.reload();
+  await failure.waitFor();
+  await say(page, "talk");
+  await until(async () => (await page.innerText("body")).includes(WHOLE), () => page.innerText("body"));
+  await page.reload();
+  await reads(page, "fail", "talk", WHOLE);
+}, { expected: [/The run failed/] });
 
 scenario("assistant-ui has a question of the graph after a reload, and the run goes on with its answer", async (page) => {
   const question = page.getByRole("group", { name: "question" });

@@ -46,12 +46,15 @@ function withoutSuccess(event: BaseEvent): BaseEvent {
 /**
  * assistant-ui attaches the end of a run (an approval, an error) to a message that has streamed in it, and replaces the
  * text of a message of the snapshot that goes on. So the last turn of the snapshot is streamed, and not in the snapshot.
+ * It shows no activities, so a run that has failed, which left the activity `run_error`, ends as it did.
  */
 function streamed(): (event: BaseEvent) => BaseEvent[] {
   const open = new Map<string, BaseEvent>(); // the ends of what was streamed, until it is known whether the server goes on
+  let failure: string | undefined;
   return (event) => {
     if (event.type === "MESSAGES_SNAPSHOT") {
       const messages = (event as { messages?: Message[] }).messages ?? [];
+      failure = failureOf(messages.at(-1));
       const cut = beginOfLastTurn(messages);
       const pieces = messages.slice(cut).flatMap(piecesOf);
       for (const { begin, end } of pieces) if (end) open.set(keyOf(begin), end);
@@ -62,8 +65,14 @@ function streamed(): (event: BaseEvent) => BaseEvent[] {
     if (/_START(ED)?$/.test(event.type)) return [event];
     const ends = [...open.values()].reverse();
     open.clear();
-    return [...ends, event];
+    const isFailed = event.type === "RUN_FINISHED" && failure;
+    return [...ends, isFailed ? eventOf("RUN_ERROR", { message: failure }) : event];
   };
+}
+
+/** Why the last run failed, which is the thread's last message then. */
+function failureOf(message?: Message): string | undefined {
+  return message?.role === "activity" && message.activityType === "run_error" ? String(message.content.message) : undefined;
 }
 
 /** Where the last turn begins: the last answer, with the reasoning before it and the results after it. */
@@ -81,10 +90,10 @@ type Piece = { begin: BaseEvent; delta?: BaseEvent; end?: BaseEvent };
 function piecesOf(message: Message): Piece[] {
   const { id } = message;
   if (message.role === "tool") {
-    return [{ begin: event("TOOL_CALL_RESULT", { messageId: id, toolCallId: message.toolCallId, content: message.content }) }];
+    return [{ begin: eventOf("TOOL_CALL_RESULT", { messageId: id, toolCallId: message.toolCallId, content: message.content }) }];
   }
   if (message.role === "reasoning") {
-    const span = { begin: event("REASONING_START", { messageId: id }), end: event("REASONING_END", { messageId: id }) };
+    const span = { begin: eventOf("REASONING_START", { messageId: id }), end: eventOf("REASONING_END", { messageId: id }) };
     return [span, piece("REASONING_MESSAGE", "_CONTENT", { messageId: id }, message.content, { role: "reasoning" })];
   }
   if (message.role !== "assistant") return [];
@@ -97,11 +106,11 @@ function piecesOf(message: Message): Piece[] {
 }
 
 function piece(kind: string, content: string, of: object, delta: string, opening: object): Piece {
-  const begin = event(`${kind}_START`, { ...of, ...opening });
-  return { begin, ...(delta && { delta: event(kind + content, { ...of, delta }) }), end: event(`${kind}_END`, of) };
+  const begin = eventOf(`${kind}_START`, { ...of, ...opening });
+  return { begin, ...(delta && { delta: eventOf(kind + content, { ...of, delta }) }), end: eventOf(`${kind}_END`, of) };
 }
 
-function event(type: string, fields: object): BaseEvent {
+function eventOf(type: string, fields: object): BaseEvent {
   return { type, ...fields } as BaseEvent;
 }
 
