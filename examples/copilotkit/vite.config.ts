@@ -2,9 +2,10 @@ import { resolve } from "node:path";
 
 import { defineConfig } from "vite";
 
-// The whole chat, and two pages without CopilotKit's own user interface, which are built in a few seconds.
+// The whole chat, one with `useLangGraphInterrupt`, and two pages without CopilotKit's own user interface, which are built
+// in a few seconds.
 // PAGES=headless builds only that one.
-const pages = (process.env.PAGES ?? "index headless").split(" ");
+const pages = (process.env.PAGES ?? "index langgraph_interrupt headless").split(" ");
 
 export default defineConfig({
   base: "./",
