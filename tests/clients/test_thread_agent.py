@@ -18,9 +18,18 @@ from tests.support.servers.gates import Gates
 from tests.support.servers.processes.server_process import ROOT
 from tests.support.servers.serving import served
 from tests.support.streams.chats import asking
+from tests.support.sweeps import SWEEP
 
 PACKAGE = ROOT / "clients" / "typescript"
-EACH = pytest.mark.parametrize("version", [*VERSIONS, WITHOUT_SUBAGENTS])
+EACH = [*VERSIONS, WITHOUT_SUBAGENTS]
+
+
+def in_turn(number: int) -> pytest.MarkDecorator:
+    """A test of one version of the client, and in a sweep of each. `number`: which one."""
+    versions = [
+        version if place == number else pytest.param(version, marks=SWEEP) for place, version in enumerate(EACH)
+    ]
+    return pytest.mark.parametrize("version", versions)
 
 
 async def test_its_types_hold_and_are_checked_with_each_client(tmp_path: Path) -> None:
@@ -50,7 +59,7 @@ async def test_its_types_hold_and_are_checked_with_each_client(tmp_path: Path) -
     ]
 
 
-@EACH
+@in_turn(0)
 async def test_a_page_that_says_something_holds_the_answer(gate: Gates, live: LiveClients, version: str) -> None:
     chat = Agent(source=GATED["gated_chat"](InMemorySaver()), intake=Intake(config=gate.config()))
     async with served(agui_app({"chat": chat})) as server:
@@ -59,7 +68,7 @@ async def test_a_page_that_says_something_holds_the_answer(gate: Gates, live: Li
     assert ended.texts == ["hi", FIRST, SECOND]
 
 
-@EACH
+@in_turn(1)
 async def test_a_page_that_is_loaded_in_mid_answer_holds_it_to_its_end(
     gate: Gates, live: LiveClients, version: str
 ) -> None:
@@ -76,7 +85,7 @@ async def test_a_page_that_is_loaded_in_mid_answer_holds_it_to_its_end(
         assert (await loaded).messages == (await running).messages
 
 
-@EACH
+@in_turn(2)
 async def test_a_page_answers_what_waits(live: LiveClients, version: str) -> None:
     async with served(agui_app({"chat": asking("really?")})) as server:
         page = await live.agent(f"{server.url}/chat", version=version)
@@ -88,7 +97,7 @@ async def test_a_page_answers_what_waits(live: LiveClients, version: str) -> Non
     assert "may have been answered" in again.error
 
 
-@EACH
+@in_turn(0)
 async def test_a_page_stops_what_runs(gate: Gates, live: LiveClients, version: str) -> None:
     chat = Agent(source=GATED["gated_chat"](InMemorySaver()), intake=Intake(config=gate.config()))
     gate.hold("first 5")
@@ -102,7 +111,7 @@ async def test_a_page_stops_what_runs(gate: Gates, live: LiveClients, version: s
     assert (ended.error, ended.kinds[-1]) == (None, "RUN_FINISHED" if version == "1.0.0" else "RUN_ERROR")
 
 
-@EACH
+@in_turn(1)
 async def test_a_connection_that_is_aborted_at_once_can_be_made_again(
     gate: Gates, live: LiveClients, version: str
 ) -> None:
@@ -120,7 +129,7 @@ async def test_a_connection_that_is_aborted_at_once_can_be_made_again(
     assert (ended[0].error, ended[1].messages) == (None, ended[2].messages)
 
 
-@EACH
+@in_turn(2)
 async def test_an_address_may_end_in_a_slash(live: LiveClients, version: str) -> None:
     async with served(agui_app({"chat": asking("really?")})) as server:
         await (await live.agent(f"{server.url}/chat/", version=version)).says("go")
@@ -128,7 +137,7 @@ async def test_an_address_may_end_in_a_slash(live: LiveClients, version: str) ->
     assert (loaded.texts, len(loaded.interrupts)) == (["go"], 1)
 
 
-@EACH
+@in_turn(0)
 async def test_several_interrupts_are_answered_together(live: LiveClients, version: str) -> None:
     async with served(agui_app({"chat": asking("really?", "surely?")})) as server:
         page = await live.agent(f"{server.url}/chat", version=version)
@@ -139,7 +148,7 @@ async def test_several_interrupts_are_answered_together(live: LiveClients, versi
     assert (ended.error, ended.interrupts) == (None, [])
 
 
-@EACH
+@in_turn(1)
 @pytest.mark.parametrize("path", ["", "/agents"])
 async def test_a_single_agent_is_found_at_the_address_of_its_server(
     gate: Gates, live: LiveClients, version: str, path: str
