@@ -65,7 +65,7 @@ PYTEST := $(RUN) -m pytest -p tests.support.no_skips
 NO_SERVICES := PATH="$(abspath tests/support/shims):$(BIN):$$PATH" $(BIN)/python -m
 # The workers of xdist: see tests/support/schedule.py.
 SEVERAL := -p tests.support.schedule --numprocesses $(WORKERS)
-NODE_MODULES := tests/client/node_modules/.package-lock.json clients/inspector/node_modules/.package-lock.json
+NODE_MODULES := tests/client/node_modules/.package-lock.json tests/usechat/node_modules/.package-lock.json clients/inspector/node_modules/.package-lock.json
 TYPESCRIPT := clients/typescript/dist/index.js
 REACT_PAGE := clients/typescript/examples/dist/index.html
 PAGES := $(patsubst %,examples/%/dist/index.html,copilotkit assistant-ui)

@@ -11,6 +11,7 @@ from tests.support.authorities import trust_nobody
 from tests.support.clients.agui_client import AguiClient
 from tests.support.clients.live_client import LiveClients
 from tests.support.clients.platform.recorded_run import Recorded, recorded
+from tests.support.clients.usechat import UiClient
 from tests.support.random.profiles import register_profiles
 from tests.support.servers.databases.postgres import new_database, running_postgres
 from tests.support.servers.databases.redis_server import RedisServer, running_redis
@@ -59,6 +60,13 @@ def pytest_collection_finish() -> None:
 def agui_client() -> Iterator[AguiClient]:
     """The real AG-UI clients, in one Node process for the whole session."""
     with AguiClient() as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def ui_client() -> Iterator[UiClient]:
+    """The Vercel AI SDK, in one Node process for the whole session."""
+    with UiClient() as client:
         yield client
 
 

@@ -65,7 +65,7 @@ def _response(answer: Schema | str | None) -> dict[str, Any]:
         return {"description": "Done."}
     if answer == _STREAM:
         content = {kind: {"schema": _TEXT} for kind in ("text/event-stream", JsonLines.media_type)}
-        return {"description": "AG-UI events, as server-sent events or as lines of JSON.", "content": content}
+        return {"description": "Events, as server-sent events or as lines of JSON.", "content": content}
     if isinstance(answer, str):
         return {"description": "A page.", "content": {answer: {"schema": _TEXT}}}
     return {"description": "As described.", "content": {"application/json": {"schema": answer}}}
@@ -146,6 +146,15 @@ _LISTED: Final = {
     "status": _THREAD["properties"]["status"],
     "includeArchived": _BOOLEAN,
 }
+_UI: Final = {"tools": {"type": "string", "enum": ["dynamic"]}}
+_UI_MESSAGES: Final = {
+    "type": "array",
+    "items": _object({"id": _TEXT, "role": _TEXT, "parts": {"type": "array", "items": {"type": "object"}}}),
+}
+_CHAT: Final = _object({"id": _TEXT, "messages": _UI_MESSAGES}, trigger=_TEXT, messageId=_TEXT)
+_UI_THREAD: Final = _object(
+    {"id": _TEXT, "messages": _UI_MESSAGES, "state": {}, "status": _THREAD["properties"]["status"]}
+)
 _RUN: Final = _Operation({200: _STREAM}, _INPUT)
 _STOP: Final = _Operation(_STOPPED, _STOPS)
 _ONE: Final = "/threads/{thread:path}"
@@ -175,6 +184,10 @@ _OPERATIONS: Final[Mapping[tuple[str, str], _Operation]] = {
         {200: _object({"messages": {"type": "array", "items": {"type": "object"}}})}, query=_OF
     ),
     ("GET", f"{_ONE}/state"): _Operation({200: _object({"state": {}})}, query=_OF),
+    ("POST", "/{agent}/ui"): _Operation({200: _STREAM}, _CHAT, _UI),
+    ("GET", "/{agent}/ui/{thread:path}"): _Operation({200: _UI_THREAD}, query=_UI),
+    ("GET", "/{agent}/ui/{thread:path}/stream"): _Operation({200: _STREAM, 204: None}, query=_UI),
+    ("POST", "/{agent}/ui/{thread:path}/stop"): _Operation(_STOPPED, {"type": "object"}, is_optional=True),
     ("GET", "/health"): _Operation({200: _object({"status": _TEXT})}),
     ("GET", "/ready"): _Operation({200: _object({"status": _TEXT})}),
 }

@@ -3,7 +3,7 @@ returns for them. Each is a frozen value. No I/O: a protocol makes operations fr
 
 | operation | result |
 |---|---|
-| `Run`, `Connect`, `Watch` | a `Stream` |
+| `Run`, `Connect`, `Watch` | a `Stream`; `NothingRuns` for a `Connect` that asks for an active run |
 | `Decline` | `Declined` |
 | `Stop` | `Stopped` |
 | `DescribeAgents` | `AgentList` |
@@ -65,6 +65,8 @@ class Run(_Input):
     shows_refusals: bool = False
     """Whether a refused answer to interrupts is answered with a stream: the refusal, and the interrupts that the thread
     waits for (see `endings`)."""
+    waits: bool = False
+    """Whether the input waits for its turn, where the agent's intake would refuse it because another run is active."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +94,8 @@ class Connect(_Thread):
     past_errors: PastErrors = "error"
     after: Offset | None = None
     """The position up to which the client has all events, or None if it is not known."""
+    only_active: bool = False
+    """Whether the client wants nothing of a thread on which nothing runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,6 +168,11 @@ class Declined:
 
 
 @dataclass(frozen=True, slots=True)
+class NothingRuns:
+    """No run is active on the thread, or there is no such thread."""
+
+
+@dataclass(frozen=True, slots=True)
 class Stopped:
     """The result of stopping a run, or None if there was no such run."""
 
@@ -203,4 +212,4 @@ class Deleted:
     """The thread was deleted."""
 
 
-Result = Stream | Declined | Stopped | AgentList | ThreadList | OneThread | ThreadState | Deleted
+Result = Stream | NothingRuns | Declined | Stopped | AgentList | ThreadList | OneThread | ThreadState | Deleted

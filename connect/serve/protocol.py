@@ -8,7 +8,7 @@ users, enforce limits or read threads. `Service.perform` does that for all proto
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Final, TypeVar
 
@@ -29,7 +29,8 @@ _Parsed = TypeVar("_Parsed")
 @dataclass(frozen=True, slots=True)
 class Call:
     """The parts of a request that a protocol reads. `path`, `query`: the parameters of the path and of the query.
-    `headers`: by name, ignoring case. `body`: the value of the JSON body, or None without a body."""
+    `headers`: by name, ignoring case. `body`: the value of the JSON body, or None without a body. `request_id`: a new
+    id, for a protocol whose clients do not name their runs."""
 
     agents: AgentNames
     limits: Limits
@@ -37,6 +38,7 @@ class Call:
     query: Mapping[str, str]
     headers: Mapping[str, str]
     body: Any = None
+    request_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,8 @@ class Endpoint:
     path in Starlette's syntax. `{thread:path}` is a thread's id. `summary`: what the endpoint does, in a line. `check`:
     raises `Refusal` for errors that can be found before the body is read. At that time it is not known which endpoint
     of a method and path a request is for, so the checks of all of them are called. `wire`: makes the wire that encodes
-    a stream for its reader. `reply`: answers any other result.
+    a stream for its reader. `headers`: those of a stream, in addition to those of every stream. `reply`: answers any
+    other result.
     """
 
     method: str
@@ -95,7 +98,8 @@ class Endpoint:
     parse: Callable[[Call], Operation | None]
     check: Callable[[Call], object] | None = None
     wire: Callable[[Call, Stream], Wire] = sse_or_lines
-    reply: Callable[[Result], Reply] = plain_reply
+    headers: Mapping[str, str] = field(default_factory=dict)
+    reply: Callable[[Call, Result], Reply] = lambda call, result: plain_reply(result)
 
 
 EndpointFactory = Callable[[AgentNames], Iterable[Endpoint]]

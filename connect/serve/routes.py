@@ -34,9 +34,10 @@ from .routing import routes
 from .service import Service
 from .streams.shutdown import Closing
 from .streams.signals import end_at_signals
+from .usechat import endpoints as usechat
 from .websocket import WebSockets
 
-PROTOCOLS: tuple[EndpointFactory, ...] = (copilotkit, agui)
+PROTOCOLS: tuple[EndpointFactory, ...] = (copilotkit, usechat, agui)
 """The protocols over HTTP. If endpoints have the same method and path, the first one that recognizes a request answers
 it. The paths of plain AG-UI come last, because they begin with an agent's name, which may be almost anything."""
 

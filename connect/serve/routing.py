@@ -27,6 +27,7 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import unquote_to_bytes
+from uuid import uuid4
 
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -90,7 +91,7 @@ def _handler(service: Service, endpoints: Sequence[Endpoint]) -> Handler:
         for endpoint in endpoints:
             if endpoint.check is not None:
                 endpoint.check(call)
-        call = replace(call, body=await _body(request, service.bodies))
+        call = replace(call, body=await _body(request, service.bodies), request_id=str(uuid4()))
         for endpoint in endpoints:
             if (operation := await parsed(endpoint.parse, call)) is not None:
                 break
@@ -98,9 +99,12 @@ def _handler(service: Service, endpoints: Sequence[Endpoint]) -> Handler:
             raise HTTPException(HTTPStatus.NOT_FOUND)
         result = await service.perform(operation, Caller(request))
         if not isinstance(result, Stream):
-            return _response(endpoint.reply(result))
+            return _response(endpoint.reply(call, result))
         wire = endpoint.wire(call, result)
-        return EventStream(result, wire, service.closing, service.heartbeat, service.limits.send_timeout)
+        limits = service.limits
+        return EventStream(
+            result, wire, service.closing, service.heartbeat, limits.send_timeout, headers=endpoint.headers
+        )
 
     answer.__doc__ = endpoints[0].summary
     return answer

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, ExitStack, aclosing
+from dataclasses import dataclass, replace
 from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
@@ -29,7 +29,7 @@ from ..errors import (
     log_context,
     log_failure,
 )
-from ..events.encoded import Batches
+from ..events.encoded import Batch, Batches
 from ..events.readers import direct_options
 from ..events.relay import Relayed, relaying
 from ..local.backend import Local
@@ -48,6 +48,7 @@ from .operations import (
     DeleteThread,
     DescribeAgents,
     ListThreads,
+    NothingRuns,
     OneThread,
     OnThread,
     Operation,
@@ -234,6 +235,8 @@ class Service:
             if operation.is_direct:
                 options = direct_options(options)
             intake = await opened.agent.intake_for(caller.request)
+            if operation.waits and intake.busy == "reject":
+                intake = replace(intake, busy="queue")
             batches = await opened.thread.run(
                 run_input, options=options, intake=intake, past_errors=operation.past_errors, queue=self.limits.queue
             )
@@ -243,7 +246,7 @@ class Service:
                 batches = with_run_finished(batches, run_input, partial(self._connect_again, opened))
             return self._stream(opened, batches, version, taken.pop_all(), has_offsets=not answers(run_input))
 
-    async def _connect(self, opened: AgentThread, operation: Connect, caller: Caller) -> Stream:
+    async def _connect(self, opened: AgentThread, operation: Connect, caller: Caller) -> Stream | NothingRuns:
         with ExitStack() as taken:
             taken.enter_context(self.capacity.reader(caller.identity))
             batches = await opened.thread.connect(
@@ -252,6 +255,12 @@ class Service:
                 after=operation.after,
                 past_errors=operation.past_errors,
             )
+            if operation.only_active:
+                first = await anext(batches, None)
+                if first is None or (first and first[-1].event["type"] == "RUN_FINISHED"):  # the end of its last run
+                    await batches.aclose()
+                    return NothingRuns()
+                batches = _again(first, batches)
             return self._stream(opened, batches, operation.version, taken.pop_all())
 
     async def _watch(self, opened: AgentThread, operation: Watch, caller: Caller) -> Stream:
@@ -363,3 +372,11 @@ class Service:
             has_offsets=has_offsets,
             server=opened.server,
         )
+
+
+@relaying
+async def _again(first: Batch, batches: Batches) -> Relayed:
+    """Yields a batch that was already read, and the others."""
+    async with aclosing(batches):
+        yield first
+        yield batches

@@ -50,7 +50,7 @@ SHAPES: dict[str, TypeAdapter[Any]] = {
     "acp.json": TypeAdapter(dict[str, Any]),
 }
 """What a block of JSON is, by its title."""
-ENDS = ("RUN_FINISHED", "RUN_ERROR")
+ENDS = ("RUN_FINISHED", "RUN_ERROR", "finish")
 
 
 def commands(block: Block) -> Iterator[list[str]]:

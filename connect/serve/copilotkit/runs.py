@@ -139,7 +139,7 @@ def _is_suggestion(run_input: RunAgentInput) -> bool:
     return isinstance(function, dict) and function.get("name") == _SUGGESTS
 
 
-def _reply(result: Result) -> Reply:
+def _reply(call: Call, result: Result) -> Reply:
     match result:
         case AgentList():
             return Reply(_info(result))

@@ -126,7 +126,7 @@ def _status(text: str | None) -> ThreadStatus | None:
     return next((status for status in statuses if status == text), None)
 
 
-def _reply(result: Result) -> Reply:
+def _reply(call: Call, result: Result) -> Reply:
     match result:
         case ThreadList(name, page):
             return Reply({"threads": [_json(info, name) for info in page.threads], "nextCursor": page.next})
@@ -135,9 +135,9 @@ def _reply(result: Result) -> Reply:
     return plain_reply(result)
 
 
-def _state_reply(content: Callable[[ThreadState], dict[str, Any]]) -> Callable[[Result], Reply]:
+def _state_reply(content: Callable[[ThreadState], dict[str, Any]]) -> Callable[[Call, Result], Reply]:
     """Returns a function that answers with a part of a thread's state."""
-    return lambda result: Reply(content(result)) if isinstance(result, ThreadState) else _reply(result)
+    return lambda call, result: Reply(content(result)) if isinstance(result, ThreadState) else _reply(call, result)
 
 
 def _json(info: ThreadInfo, name: str) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
@@ -22,13 +24,20 @@ class EventStream(Response):
     """A response that sends the events of a stream to one reader as they are emitted.
 
     `wire`: the encoding of events. `heartbeat`: seconds without an event after which a comment is sent. None: never.
-    `send_timeout`: seconds within which the reader has to take a message.
+    `send_timeout`: seconds within which the reader has to take a message. `headers`: those of the protocol.
     """
 
     def __init__(
-        self, stream: Stream, wire: Wire, closing: Closing, heartbeat: float | None, send_timeout: float
+        self,
+        stream: Stream,
+        wire: Wire,
+        closing: Closing,
+        heartbeat: float | None,
+        send_timeout: float,
+        *,
+        headers: Mapping[str, str],
     ) -> None:
-        super().__init__(None, headers={"Content-Type": wire.media_type, **HEADERS})
+        super().__init__(None, headers={"Content-Type": wire.media_type, **HEADERS, **headers})
         del self.headers["content-length"]
         self._stream = stream
         self._wire = wire
