@@ -88,11 +88,12 @@ from .local.run.runs import Runs, start
 from .local.run.structured_output import StructuredOutputMarker
 from .local.run.summary import RunSummary
 from .local.store.memory_store import MemoryRunStore
+from .local.store.retention import Retention
 from .local.store.sqlite import SqliteRunStore
 from .platform.backend import Platform, outcome
 from .platform.calls import RetryPolicy
 from .run_outcome import PAST_ERROR, PastErrors
-from .thread_info import Checkpoint, ThreadInfo, ThreadPage, Threads
+from .thread_info import Checkpoint, RunInfo, ThreadInfo, ThreadPage, Threads
 
 if TYPE_CHECKING:
     from .local.store.redis import RedisRunStore as RedisRunStore
@@ -115,9 +116,11 @@ __all__ = [
     "Platform",
     "PlatformError",
     "Prepared",
+    "Retention",
     "RetryPolicy",
     "Run",
     "RunConflictError",
+    "RunInfo",
     "RunNotFoundError",
     "RunSummary",
     "Runs",

@@ -167,6 +167,11 @@ class Backend(Protocol):
     def threads(self) -> Threads:
         """Its threads, to list, change and delete them."""
 
+    async def recorded(self, thread_id: str, run_id: str, options: Options) -> Batches:
+        """Returns the events of a run that has ended, each with its `timestamp`: those that were emitted, if they are
+        kept, and otherwise those that its checkpoints show with these options. Raises `RunNotFoundError` if nothing is
+        left of it, `UnreadableError`, `PlatformError` and `ConnectionLost`."""
+
     async def thread(self, thread_id: str, options: Options | None = None) -> ThreadState | None:
         """Returns a thread as it is now, with the messages and the state that a client has after it has connected; None
         for a thread that is unknown or may not be used. `options`: as for `connect`; an active local run has its own.

@@ -10,7 +10,7 @@ An error that is emitted as an event is a `RUN_ERROR`, after everything open has
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from ag_ui.core import RunAgentInput
@@ -26,7 +26,7 @@ from .inputs.thread_state import ThreadState
 from .local.store.active_run import CANCEL_WAIT
 from .platform.watch import POLL
 from .run_outcome import CancelResult, PastErrors
-from .thread_info import ThreadInfo, existing_thread
+from .thread_info import RunInfo, ThreadInfo, existing_thread
 from .tracing import Span, begun, traced
 
 
@@ -99,6 +99,14 @@ class OpenThread:
     async def state(self, options: Options | None = None) -> ThreadState | None:
         """See `Backend.thread`."""
         return await self.backend.thread(self.id, options)
+
+    async def runs(self, limit: int) -> Sequence[RunInfo]:
+        """See `Threads.runs`."""
+        return await self.backend.threads.runs(self.id, limit=limit)
+
+    async def recorded(self, run_id: str, options: Options) -> Batches:
+        """See `Backend.recorded`. Raises `InvalidRunIdError`."""
+        return await self.backend.recorded(self.id, checked_run_id(run_id, in_url=self.backend.ids_in_url), options)
 
     async def info(self) -> ThreadInfo:
         """Returns the thread as a list shows it. Raises `ThreadNotFoundError`."""

@@ -17,6 +17,9 @@ ThreadStatus = Literal["idle", "running", "waiting", "failed", "unreadable"]
 can still be deleted. The others say how the last run ended: `waiting` at an interrupt or a breakpoint, `failed`, or
 `idle`. A thread is also `idle` after a cancelled run."""
 
+FinishedStatus = Literal["running", "stopping", "finished", "interrupted", "failed", "cancelled", "unknown"]
+"""The status of a run, as in a list of runs. `unknown`: nothing is left that says how it ended."""
+
 TITLE: Final = "agui_title"
 """The metadata key of a thread's title."""
 ARCHIVED: Final = "agui_archived"
@@ -97,6 +100,30 @@ class Checkpoint:
         return self.metadata.get("run_id")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunInfo:
+    """A run as a list shows it.
+
+    - `run_id`: its id.
+    - `status`: `running` or `stopping`, or how it ended.
+    - `started_at`, `ended_at`: when it began and ended, as far as that is known.
+    - `events`: the number of its events, if they are kept.
+    - `size`: the size of its events where they are kept, in bytes; 0 if they are not kept.
+    """
+
+    run_id: str
+    status: FinishedStatus
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    events: int | None = None
+    size: int = 0
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether its events are kept. The events of any other run are made of its checkpoints."""
+        return self.size > 0
+
+
 class Threads(Protocol):
     """The threads of a graph of this process, or of a server's assistant. `threads(source)` returns them.
 
@@ -139,6 +166,10 @@ class Threads(Protocol):
     async def delete(self, thread_id: str) -> None:
         """Deletes a thread with all its checkpoints. Raises `ThreadNotFoundError`, and `RunConflictError` while a run
         is active. If a deletion fails because something did not answer, it can be repeated."""
+
+    async def runs(self, thread_id: str, *, limit: int = LIMIT) -> Sequence[RunInfo]:
+        """Returns the runs of a thread, the newest first: those that the run store keeps, or that the server lists, and
+        those that made the newest checkpoints. `limit`: the number of runs, at most. Raises `ThreadNotFoundError`."""
 
     async def history(self, thread_id: str, *, limit: int = LIMIT, before: str | None = None) -> Sequence[Checkpoint]:
         """Returns checkpoints of a thread, the newest first; an empty list for an unknown thread. `limit`: the number

@@ -166,6 +166,15 @@ def serve(
             "error, or continue it in another one. Requires --sqlite, or --postgres with --redis."
         ),
     ] = OnLost.error,
+    keep_runs: Annotated[
+        int,
+        typer.Option(
+            metavar="RUNS",
+            min=0,
+            help="How many finished runs are kept with their events, for the inspector: for a week, in at most 64 MB. "
+            "0 keeps none.",
+        ),
+    ] = 1_000,
     state: Annotated[
         list[str] | None,
         typer.Option(metavar="CHANNEL", help="Let clients write this state channel; may be repeated."),
@@ -234,6 +243,7 @@ def serve(
         workers=workers,
         busy=busy.value,
         on_lost=on_lost.value,
+        keep_runs=keep_runs,
         state=state or [],
         show=show or [],
         hide=hide or [],

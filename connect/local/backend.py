@@ -23,6 +23,7 @@ from ..run_outcome import CancelResult, PastErrors, RunOutcome
 from ..thread_info import ThreadStatus
 from .checkpointers import Graph, reading, wait_for_answer
 from .connect import attach_local
+from .finished_runs import recorded_run
 from .run.queued_inputs import AgentKey
 from .run.run import Run
 from .source import GraphSource
@@ -151,6 +152,10 @@ class Local(GraphSource):
     def threads(self) -> LocalThreads:
         """See `Backend`."""
         return LocalThreads(self)
+
+    async def recorded(self, thread_id: str, run_id: str, options: Options) -> Batches:
+        """See `Backend`."""
+        return await recorded_run(self, thread_id, run_id, options)
 
     async def thread(self, thread_id: str, options: Options | None = None) -> ThreadState | None:
         """See `Backend`."""

@@ -27,6 +27,7 @@ from .checkpoints.thread_state import CheckpointRead, newest, outcome_at, read
 from .run.runs import agent_of
 from .source import GraphSource
 from .store.active_run import ActiveRun, LastRun
+from .store.retention import KeptRun
 
 _OF_LANGGRAPH: Final = frozenset({"source", "step", "parents", "run_id", "thread_id", "writes"})
 """The metadata of a checkpoint that do not come from `configurable`."""
@@ -113,6 +114,13 @@ class LocalThread:
         """Returns the run that is active on the thread, in any process."""
         run = await self.source.runs.store.active(self.key)
         return run if run is not None and await self.may_be_used_with(run) else None
+
+    async def finished_runs(self) -> list[KeptRun]:
+        """Returns the runs that the run store keeps, the newest first. Each has the metadata of the thread from when it
+        began, and counts only if the thread may be used with these: if its checkpoints are gone, nothing else says
+        whose it is."""
+        kept = await self.source.runs.store.finished_runs(self.key)
+        return [run for run in reversed(kept) if self.source.access.allows(run.metadata)]
 
     async def cancel(self, run_id: str | None, wait: float) -> bool:
         """Stops the active run, and returns whether its graph has stopped within `wait` seconds. `run_id`: the run that

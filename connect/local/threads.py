@@ -30,6 +30,7 @@ from ..errors import (
 from ..thread_info import (
     LIMIT,
     Checkpoint,
+    RunInfo,
     ThreadInfo,
     ThreadPage,
     ThreadStatus,
@@ -39,6 +40,7 @@ from ..thread_info import (
 )
 from .checkpointers import Graph, reading, wait_for_answer
 from .checkpoints.history import history
+from .finished_runs import runs_of
 from .index.index import index_of
 from .index.reading import NAMESPACE, IndexedAgent, updated_metadata
 from .index.row import IndexRow
@@ -147,6 +149,11 @@ class LocalThreads:
                     await kept.adelete(NAMESPACE, thread_id)
                 await agent.saver.adelete_thread(thread_id)
                 await index_of(agent.saver).remove(agent, thread_id)
+
+    async def runs(self, thread_id: str, *, limit: int = LIMIT) -> Sequence[RunInfo]:
+        """See `thread_info.Threads`."""
+        checked_limit(limit)
+        return await runs_of(self._source, checked_thread_id(thread_id, in_url=False), limit)
 
     async def history(self, thread_id: str, *, limit: int = LIMIT, before: str | None = None) -> Sequence[Checkpoint]:
         """See `thread_info.Threads`."""

@@ -26,6 +26,7 @@ from ..run_outcome import CancelResult, PastErrors, RunOutcome
 from ..tracing import Span, begun
 from .calls import Contact, Retries, RetryPolicy
 from .connect import ThreadFollower
+from .finished_runs import recorded_run
 from .forwarded_headers import forwarded
 from .join.attach import outcome_of_error
 from .look import client_run_id
@@ -168,6 +169,10 @@ class Platform(PlatformSource):
     def threads(self) -> PlatformThreads:
         """See `Backend`."""
         return PlatformThreads(self)
+
+    async def recorded(self, thread_id: str, run_id: str, options: Options) -> Batches:
+        """See `Backend`."""
+        return await recorded_run(self, thread_id, run_id, options)
 
     async def thread(self, thread_id: str, options: Options | None = None) -> ThreadState | None:
         """See `Backend`."""

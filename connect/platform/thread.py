@@ -145,6 +145,12 @@ class PlatformThread:
             running, pending = older[0] or running, older[1] or pending
         return ThreadRuns(next(reversed(running or pending), None), newest)
 
+    async def all_runs(self, limit: int) -> list[JsonObject] | None:
+        """Returns the thread's runs, the newest first, at most `limit`. None if the thread does not exist or may not be
+        used."""
+        runs = await self._list_runs(limit)
+        return runs if runs is not None and await self.exists(runs) else None
+
     async def look(self, runs: ThreadRuns | None = None) -> Look | None:
         """Returns the thread with its state; None if there is no such thread.
 

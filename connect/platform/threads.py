@@ -26,6 +26,7 @@ from ..thread_info import (
     LIMIT,
     MOST,
     Checkpoint,
+    RunInfo,
     ThreadInfo,
     ThreadPage,
     ThreadStatus,
@@ -34,6 +35,7 @@ from ..thread_info import (
     first_checkpoints,
     opening_of,
 )
+from .finished_runs import runs_of
 from .look import JsonObject
 from .source import PlatformSource, which_assistant
 from .thread import NOT_FOUND
@@ -121,6 +123,10 @@ class PlatformThreads:
             return True
 
         await self._source.contact(thread_id).retried(delete)
+
+    async def runs(self, thread_id: str, *, limit: int = LIMIT) -> Sequence[RunInfo]:
+        """See `thread_info.Threads`."""
+        return await runs_of(self._source, checked_thread_id(thread_id), checked_limit(limit))
 
     async def history(self, thread_id: str, *, limit: int = LIMIT, before: str | None = None) -> Sequence[Checkpoint]:
         """See `thread_info.Threads`."""

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, get_args
 from ag_ui.core import RunAgentInput
 
 from ..events.streams import JsonLines
-from ..thread_info import LIMIT, MOST, ThreadStatus
+from ..thread_info import LIMIT, MOST, FinishedStatus, ThreadStatus
 from .streams.boundaries import RUNS
 
 Schema = dict[str, Any]
@@ -118,6 +118,17 @@ _THREAD: Final = _object(
         "status": {"type": "string", "enum": [*get_args(ThreadStatus)]},
     }
 )
+_RUN_INFO: Final = _object(
+    {
+        "runId": _TEXT,
+        "status": {"type": "string", "enum": [*get_args(FinishedStatus)]},
+        "startedAt": _nullable(_TIME),
+        "endedAt": _nullable(_TIME),
+        "events": _nullable({"type": "integer"}),
+        "bytes": {"type": "integer"},
+        "kept": _BOOLEAN,
+    }
+)
 _CHANGES: Final = _object({}, name=_TEXT, archived=_BOOLEAN, agent=_TEXT)
 _STOPS: Final = _object({"threadId": _TEXT}, runId=_nullable(_TEXT))
 _STOPPED: Final[Mapping[int, Schema]] = {
@@ -183,6 +194,10 @@ _OPERATIONS: Final[Mapping[tuple[str, str], _Operation]] = {
     ("GET", f"{_ONE}/messages"): _Operation(
         {200: _object({"messages": {"type": "array", "items": {"type": "object"}}})}, query=_OF
     ),
+    ("GET", f"{_ONE}/runs"): _Operation(
+        {200: _object({"runs": {"type": "array", "items": _RUN_INFO}})}, query={**_OF, "limit": _LISTED["limit"]}
+    ),
+    ("GET", f"{_ONE}/events"): _Operation({200: _STREAM}, query={**_OF, "run": _TEXT}),
     ("GET", f"{_ONE}/state"): _Operation({200: _object({"state": {}})}, query=_OF),
     ("POST", "/{agent}/ui"): _Operation({200: _STREAM}, _CHAT, _UI),
     ("GET", "/{agent}/ui/{thread:path}"): _Operation({200: _UI_THREAD}, query=_UI),

@@ -11,6 +11,8 @@ returns for them. Each is a frozen value. No I/O: a protocol makes operations fr
 | `ReadThread`, `ChangeThread` | `OneThread` |
 | `ReadState` | `ThreadState` |
 | `DeleteThread` | `Deleted` |
+| `ListRuns` | `RunList` |
+| `ReadRun` | a `Stream` |
 
 `agent` is the name of an agent that is served (`AgentNames`). A `thread_id` is the text that the client sent. Only
 `Service.open` validates it.
@@ -18,7 +20,7 @@ returns for them. Each is a frozen value. No I/O: a protocol makes operations fr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -29,7 +31,7 @@ from ..events.encoded import Event
 from ..events.readers import Offset
 from ..inputs.thread_state import ThreadState
 from ..run_outcome import CancelResult, PastErrors
-from ..thread_info import LIMIT, ThreadInfo, ThreadPage, ThreadStatus
+from ..thread_info import LIMIT, RunInfo, ThreadInfo, ThreadPage, ThreadStatus
 from .agents import Agent
 from .requests.users import Action
 from .streams.transmission import Stream
@@ -124,6 +126,20 @@ class ReadState(_Thread):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ListRuns(_Thread):
+    """Lists the runs of a thread, newest first."""
+
+    limit: int = LIMIT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadRun(_Thread):
+    """Streams the events of a run that has ended, each with the time at which it was emitted."""
+
+    run_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeThread(_Thread):
     """Changes metadata of a thread."""
 
@@ -155,7 +171,9 @@ class ListThreads:
     archived: bool = False
 
 
-OnThread = Run | Decline | Connect | Watch | Stop | ReadThread | ReadState | ChangeThread | DeleteThread
+OnThread = (
+    Run | Decline | Connect | Watch | Stop | ReadThread | ReadState | ListRuns | ReadRun | ChangeThread | DeleteThread
+)
 """The operations on a thread. `action` is passed to `authorize`."""
 Operation = OnThread | DescribeAgents | ListThreads
 
@@ -208,8 +226,17 @@ class OneThread:
 
 
 @dataclass(frozen=True, slots=True)
+class RunList:
+    """The runs of a thread."""
+
+    runs: Sequence[RunInfo]
+
+
+@dataclass(frozen=True, slots=True)
 class Deleted:
     """The thread was deleted."""
 
 
-Result = Stream | NothingRuns | Declined | Stopped | AgentList | ThreadList | OneThread | ThreadState | Deleted
+Result = (
+    Stream | NothingRuns | Declined | Stopped | AgentList | ThreadList | OneThread | ThreadState | RunList | Deleted
+)

@@ -7,6 +7,7 @@ users, enforce limits or read threads. `Service.perform` does that for all proto
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -14,6 +15,7 @@ from typing import Any, Final, TypeVar
 
 from ..events.streams import JsonLines, Sse, Wire
 from ..inputs.off_loop import off_loop, size_of
+from ..thread_info import LIMIT, MOST
 from .agents import AgentNames
 from .errors import Refusal
 from .limits import Limits
@@ -104,6 +106,14 @@ class Endpoint:
 
 EndpointFactory = Callable[[AgentNames], Iterable[Endpoint]]
 """Makes the endpoints of a protocol."""
+
+
+def limit_of(call: Call) -> int:
+    """Returns how many entries of a list a request asks for. Raises `Refusal`."""
+    limit = call.query.get("limit", str(LIMIT))
+    if re.fullmatch(r"[0-9]{1,9}", limit) is None or not 1 <= int(limit) <= MOST:
+        raise invalid(f"limit: expected a number from 1 to {MOST}.")
+    return int(limit)
 
 
 def invalid(message: str) -> Refusal:

@@ -23,6 +23,7 @@ from .agui import endpoints as agui
 from .compatible import CompatibleWith
 from .copilotkit import endpoints as copilotkit
 from .files import quiet_accepting
+from .history import endpoints as history
 from .inspector import pages as inspector_pages
 from .limits import Limits
 from .npm import pages as npm_pages
@@ -37,7 +38,7 @@ from .streams.signals import end_at_signals
 from .usechat import endpoints as usechat
 from .websocket import WebSockets
 
-PROTOCOLS: tuple[EndpointFactory, ...] = (copilotkit, usechat, agui)
+PROTOCOLS: tuple[EndpointFactory, ...] = (history, copilotkit, usechat, agui)
 """The protocols over HTTP. If endpoints have the same method and path, the first one that recognizes a request answers
 it. The paths of plain AG-UI come last, because they begin with an agent's name, which may be almost anything."""
 

@@ -47,15 +47,18 @@ from .operations import (
     Deleted,
     DeleteThread,
     DescribeAgents,
+    ListRuns,
     ListThreads,
     NothingRuns,
     OneThread,
     OnThread,
     Operation,
+    ReadRun,
     ReadState,
     ReadThread,
     Result,
     Run,
+    RunList,
     Stop,
     Stopped,
     ThreadList,
@@ -172,7 +175,7 @@ class Service:
         return AgentThread(agent, served, OpenThread(source, thread_id), server)
 
     async def _open_for(self, operation: OnThread, action: Action, caller: Caller) -> AgentThread:
-        run_id = operation.run_id if isinstance(operation, Run | Decline | Stop) else None
+        run_id = operation.run_id if isinstance(operation, Run | Decline | Stop | ReadRun) else None
         return await self.open(caller, action, operation.agent, operation.thread_id, run_id)
 
     async def _perform_on(self, opened: AgentThread, operation: OnThread, caller: Caller) -> Result:
@@ -199,6 +202,10 @@ class Service:
                 if state is None:
                     raise ThreadNotFoundError
                 return state
+            case ListRuns():
+                return RunList(await thread.runs(operation.limit))
+            case ReadRun():
+                return await self._read_run(opened, operation, caller)
             case ChangeThread():
                 return OneThread(opened.name, await thread.change(operation.metadata))
             case DeleteThread():
@@ -269,6 +276,12 @@ class Service:
             options = await opened.options(PROTOCOL_VERSION)
             batches = await opened.thread.watch(options=options, after=operation.after)
             return self._stream(opened, batches, PROTOCOL_VERSION, taken.pop_all(), stays=True)
+
+    async def _read_run(self, opened: AgentThread, operation: ReadRun, caller: Caller) -> Stream:
+        with ExitStack() as taken:
+            taken.enter_context(self.capacity.reader(caller.identity))
+            batches = await opened.thread.recorded(operation.run_id, await opened.options(PROTOCOL_VERSION))
+            return self._stream(opened, batches, PROTOCOL_VERSION, taken.pop_all(), has_offsets=False)
 
     async def _list_threads(self, operation: ListThreads, caller: Caller) -> ThreadPage:
         """Returns a page of the threads that the user may list."""

@@ -13,7 +13,7 @@ LAYERS = (
     ("recent", "errors"),
     ("thread_info", "page_calls"),
     ("access", "asking_tools", "events", "run_outcome", "default_options"),
-    ("inputs", "tracing"),
+    ("inputs", "tracing", "finished_runs"),
     ("idle", "replaced_messages"),
     ("submission",),
     ("local", "platform"),

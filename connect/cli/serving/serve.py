@@ -25,6 +25,8 @@ from ...backend import Backend, Source, backend_of
 from ...errors import StoreUnavailableError
 from ...inputs import Intake
 from ...local.channels import input_channels_of
+from ...local.store.memory_store import MemoryRunStore
+from ...local.store.retention import Retention
 from ...local.store.run_store import RunStore
 from ...local.store.sqlite import SqliteRunStore
 from ...serve import Agent, agui_app
@@ -32,7 +34,7 @@ from ...serve.requests.langgraph_auth import LangGraphAuth
 from ...serve.requests.token import token_of
 from ..errors import Failure, Misuse, brief
 from ..sources.auth import auth_of
-from ..sources.checkpointers import not_installed, open_threads
+from ..sources.checkpointers import Threads, not_installed, open_threads
 from ..sources.graphs import import_target, served_source
 from ..sources.platforms import input_channels, open_client, platform_agents
 from ..sources.project import Project, project_of, read_project
@@ -80,6 +82,8 @@ class ServeSettings:
     """Whether this process prints nothing, because another process of the same command does."""
     busy: Literal["reject", "queue", "cancel"] = "reject"
     on_lost: Literal["error", "continue"] = "error"
+    keep_runs: int = 0
+    """How many finished runs are kept with their events."""
     state: Sequence[str] = ()
     show: Sequence[str] = ()
     """Channels that clients see in addition to those of the output schema."""
@@ -121,17 +125,19 @@ async def serve_on(
     server_url = platform_url(settings)
     set_logging(settings)
     auth = None
+    threads: Threads | None
     async with AsyncExitStack() as lifetime:
         if server_url is None:
             graphs = project(settings)
             _log_ignored(graphs)
             graphs.enter()
             auth = await auth_of(graphs)
-            loaded = await _own_agents(settings, graphs, lifetime)
+            loaded, threads = await _own_agents(settings, graphs, lifetime)
         else:
+            threads = None
             loaded = await _platform_agents(settings, server_url, lifetime)
         agents = await _agents(settings, loaded)
-        store = await _run_store(settings)
+        store = None if threads is None else await _run_store(settings, threads)
         thread_id = "my-thread" if server_url is None else str(uuid4())  # LangGraph's own server accepts only UUIDs
         await serve_agents(
             settings,
@@ -163,7 +169,7 @@ async def serve_agents(
         settings: The arguments of the command.
         bound: A bound socket.
         agents: The agents by name.
-        store: The run store that several processes share, or None for a process of its own.
+        store: The run store; None if a server has the runs.
         threads: A sentence that says where threads are kept, to print at the start.
         thread_id: A thread id that the agents accept, for the example of a page.
         opens: The end of the inspector's URL, which decides what it shows first.
@@ -203,7 +209,7 @@ async def serve_agents(
     output = [*filter(None, [host_warning(settings.host) if auth is None else None]), *lines]
 
     seconds = f"{settings.grace:g} seconds"
-    drain = "" if store is None else f", then runs have {settings.drain:g}"
+    drain = "" if store is None or not store.is_shared else f", then runs have {settings.drain:g}"
     stopping = f"Stopping: open streams have {seconds} to end{drain}. Press Ctrl-C again to end them at once."
 
     def announce() -> None:
@@ -282,7 +288,10 @@ def _log_ignored(graphs: Project) -> None:
         _log.warning("%s: %r is not used: %s.", graphs.file, key, reason)
 
 
-async def _own_agents(settings: ServeSettings, graphs: Project, lifetime: AsyncExitStack) -> list[_Loaded]:
+async def _own_agents(
+    settings: ServeSettings, graphs: Project, lifetime: AsyncExitStack
+) -> tuple[list[_Loaded], Threads]:
+    """Returns the agents, and where the threads of graphs are that have no checkpointer of their own."""
     # Imported in a thread, because a module may start an event loop of its own.
     variables = [(target, await asyncio.to_thread(import_target, graphs, target)) for target in graphs.targets]
     threads = await lifetime.enter_async_context(open_threads(settings.sqlite, settings.postgres))
@@ -295,31 +304,37 @@ async def _own_agents(settings: ServeSettings, graphs: Project, lifetime: AsyncE
         if settings.redis is not None and is_ours and not threads.are_shared:
             raise Misuse("--redis is for several processes, which must share their threads too: add --postgres URL")
         agents.append(_Loaded(target.name, source, target.description, channels))
-    return agents
+    return agents, threads
 
 
-async def _run_store(settings: ServeSettings) -> RunStore | None:
-    """Returns the run store that several processes share, or a process with the one that replaces it; or None if this
-    process is the only one. Raises `Failure` if the store can't be reached, or its package is not installed."""
+async def _run_store(settings: ServeSettings, threads: Threads) -> RunStore:
+    """Returns the run store: one that several processes share, or a process with the one that replaces it; or else one
+    in memory. Raises `Failure` if the store can't be reached, or its package is not installed."""
+    retention = Retention(runs=settings.keep_runs) if settings.keep_runs else None
     if settings.redis is None:
-        if settings.sqlite is None or (settings.workers == 1 and settings.on_lost == "error"):
-            return None
-        return await _store_in_file(settings.sqlite)
+        file = None if settings.sqlite is None else settings.sqlite.with_name(f"{settings.sqlite.name}-runs")
+        if file is not None and (settings.workers > 1 or settings.on_lost == "continue"):
+            return await _store_in_file(file, retention)
+        if file is None or retention is None:
+            return MemoryRunStore(retention=retention)
+        from ...local.store.sqlite.finished import MemoryRunStoreWithFile  # imports sqlite3, which takes a while
+
+        return MemoryRunStoreWithFile(file, threads.checkpointer, retention)
     try:
         from ...local.store.redis import RedisRunStore
     except ModuleNotFoundError as missing:
         raise not_installed("--redis", missing, "'langgraph-agui[redis]'") from missing
     try:
-        store = RedisRunStore(settings.redis)
+        store = RedisRunStore(settings.redis, retention=retention)
         await store.ping()
     except (ValueError, StoreUnavailableError) as error:
         raise Failure(f"the Redis of --redis can't be used: {brief(error)}") from error
     return store
 
 
-async def _store_in_file(threads: Path) -> RunStore:
+async def _store_in_file(file: Path, retention: Retention | None) -> RunStore:
     """Returns the run store that several processes share, in a file next to the one that contains their threads."""
-    store = SqliteRunStore(threads.with_name(f"{threads.name}-runs"))
+    store = SqliteRunStore(file, retention=retention)
     try:
         await store.ping()
     except StoreUnavailableError as error:

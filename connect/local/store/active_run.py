@@ -108,6 +108,10 @@ class OwnedRun(ActiveRun, Protocol):
     def is_handed_over(self) -> bool:
         """Whether another process is to continue it."""
 
+    @property
+    def outcome(self) -> RunStatus | None:
+        """How it ended; None while it runs."""
+
     def published(self, reader: Reader) -> AsyncGenerator[Batch, None]:
         """Yields the same as `attach`, but does not count as a reader: for a store that publishes the events."""
 

@@ -17,6 +17,7 @@ from typing import Final, Literal
 from ...recent import Recent
 from .active_run import ThreadKey
 from .records import SNAPSHOT, Claim, Entry, RunEnd
+from .retention import Retention, StoredRun
 from .run_database import (
     CONTINUED_WITHIN,
     Append,
@@ -35,6 +36,15 @@ from .run_database import (
 _LEASE: Final = 3.0e7
 """Seconds: about a year."""
 _MOST_LOGS: Final = 100
+
+
+@dataclass(slots=True)
+class _Finished:
+    """A finished run that is kept. `until`: in seconds since 1970."""
+
+    about: bytes
+    events: bytes
+    until: float
 
 
 @dataclass(slots=True)
@@ -72,6 +82,10 @@ class MemoryData:
         self.lost_takers: dict[tuple[str, str], Callable[[], None]] = {}
         """What `subscribe_lost` was given, by the namespace and the process."""
         self.logs: Recent[Log, list[Entry]] = Recent(_MOST_LOGS)
+        self.finished: dict[Log, _Finished] = {}
+        """The finished runs that are kept, the oldest first."""
+        self.finished_bytes = 0
+        """The size of their events."""
         self.readers: dict[Log, set[str]] = {}
         self.processes: dict[str, Wake] = {}
         self.readings: set[asyncio.Event] = set()
@@ -105,8 +119,12 @@ class MemoryData:
             timer.cancel()
             self.thread(thread).last = None
 
+    def drop_finished(self, log: Log) -> None:
+        """Drops a finished run that was kept."""
+        self.finished_bytes -= len(self.finished.pop(log).events)
+
     def close(self) -> None:
-        """Drops all ended runs that were kept."""
+        """Drops all ended runs that were kept for their readers."""
         for thread in list(self._lingering):
             self.drop(thread)
 
@@ -249,6 +267,8 @@ class MemoryRunDatabase(RunDatabase):
             self._data.idle[thread] = _Thread(state.fence + 1, forgotten=state.fence)
         for log in [log for log in self._data.logs if log.thread == thread]:
             del self._data.logs[log]
+        for log in [log for log in self._data.finished if log.thread == thread]:
+            self._data.drop_finished(log)
 
     def _own(self, own: Own) -> None:
         state = self._data.active[own.thread]
@@ -352,6 +372,34 @@ class MemoryRunDatabase(RunDatabase):
     def _wake(self, owner: str, fence: int) -> None:
         if owner in self._data.processes:
             self._data.processes[owner](fence)
+
+    # --- finished runs --------------------------------------------------------------------------------------------
+
+    async def keep(self, log: Log, about: bytes, events: bytes, retention: Retention) -> None:
+        """See `RunDatabase.keep`. The limits are those of all namespaces together."""
+        data, now = self._data, time.time()
+        state = data.thread(log.thread)
+        if state.forgotten >= log.fence or not state.fence:
+            return  # its thread was deleted meanwhile
+        if log in data.finished:
+            data.drop_finished(log)
+        data.finished[log] = _Finished(about, events, now + retention.age)
+        data.finished_bytes += len(events)
+        for oldest, run in list(data.finished.items()):
+            within = len(data.finished) <= retention.runs and data.finished_bytes <= retention.bytes
+            if within and run.until > now:
+                break
+            data.drop_finished(oldest)
+
+    async def finished_runs(self, thread: ThreadKey) -> list[StoredRun]:
+        """See `RunDatabase.finished_runs`."""
+        kept = [(log, run) for log, run in self._data.finished.items() if log.thread == thread]
+        return [StoredRun(log.fence, run.about, len(run.events)) for log, run in kept if run.until > time.time()]
+
+    async def finished_events(self, log: Log) -> bytes:
+        """See `RunDatabase.finished_events`."""
+        run = self._data.finished.get(log)
+        return b"" if run is None or run.until <= time.time() else run.events
 
     # --- queued inputs, notifications -----------------------------------------------------------------------------
 

@@ -20,10 +20,12 @@ from langgraph.pregel import Pregel
 
 from ....translator import Cancelled
 from ..checkpointers import has_checkpointer
+from ..encryption import cipher_of
 from .active_run import LastRun, OwnedRun, ThreadKey
 from .background import Background
 from .memory_database import MemoryData, MemoryRunDatabase
 from .records import RunEnd
+from .retention import Retention
 from .run_database import Own, Wake
 from .run_store import RunStore
 
@@ -34,15 +36,24 @@ class MemoryRunStore(RunStore):
     - `linger`: seconds for which an ended run of a graph without a checkpointer can still be read.
     - `lingering`: the number of such runs, at most.
     - `remembered`: the number of threads whose revision and last run's end are kept.
+    - `retention`: which finished runs are kept with their events, for `threads(source).runs` and the inspector. None
+      keeps none.
     """
 
     is_shared = False
     _database: MemoryRunDatabase
 
-    def __init__(self, *, linger: float = 60.0, lingering: int = 100, remembered: int = 1_000) -> None:
+    def __init__(
+        self,
+        *,
+        linger: float = 60.0,
+        lingering: int = 100,
+        remembered: int = 1_000,
+        retention: Retention | None = None,
+    ) -> None:
         self._kept = linger, lingering, remembered
         self._namespaces = _Namespaces()
-        super().__init__()
+        super().__init__(retention=retention)
 
     def _connect(self, process: str, background: Background, wake: Wake) -> MemoryRunDatabase:
         return MemoryRunDatabase(MemoryData(*self._kept), process, wake)
@@ -51,7 +62,7 @@ class MemoryRunStore(RunStore):
         """Returns the key of a thread of a graph. Agents with the same checkpointer share its threads. Without a
         checkpointer, no other agent has the thread; without a name either, no other graph."""
         if has_checkpointer(graph):
-            return ThreadKey(self._namespaces.of(graph.checkpointer), thread_id)
+            return ThreadKey(self._namespaces.of(graph.checkpointer), thread_id, cipher_of(graph.checkpointer))
         return ThreadKey(self._namespaces.of(graph) if agent is None else f"agent {agent}", thread_id)
 
     def _make_holder(
@@ -107,6 +118,11 @@ class _Namespaces:
         self._known: dict[int, tuple[weakref.ref[Any], str]] = {}
         self._count = 0
 
+    def name(self, owner: Any, name: str) -> None:
+        """Gives the namespace of an object this name."""
+        at = id(owner)
+        self._known[at] = (weakref.ref(owner, lambda gone: self._drop(at, gone)), name)
+
     def of(self, owner: Any) -> str:
         """Returns the namespace of an object, which is the same as long as the object exists."""
         entry = self._known.get(id(owner))
@@ -114,8 +130,7 @@ class _Namespaces:
             return entry[1]
         self._count += 1
         name = f"{type(owner).__name__} {self._count}"
-        at = id(owner)
-        self._known[at] = (weakref.ref(owner, lambda gone: self._drop(at, gone)), name)
+        self.name(owner, name)
         return name
 
     def _drop(self, at: int, gone: weakref.ref[Any]) -> None:

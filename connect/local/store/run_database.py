@@ -34,7 +34,9 @@ Rules for every implementation:
 7. Notifications of a thread arrive in the order in which they were sent. If some may have been lost, the takers are
    called with None.
 8. Nothing is kept for ever: a log is kept for as long as its last entry says (`Append.kept`), the input of a run until
-   the run ends, and everything else about a thread for a day.
+   the run ends, a finished run as its `Retention` says, and everything else about a thread for a day.
+9. Finished runs are kept apart from everything that decides who has a thread. Their ages are measured by the clock of
+   the day, since they outlive the machine's start.
 
 All methods raise `StoreUnavailableError` if the database does not answer.
 """
@@ -47,6 +49,7 @@ from typing import Final, Literal, NamedTuple, Protocol
 
 from .active_run import ThreadKey
 from .records import Claim, Entry, RunEnd
+from .retention import Retention, StoredRun
 
 LOG_KEPT: Final = 60.0
 """Seconds for which the log of a run is kept after the lease that its last entry renews: readers in other processes
@@ -268,8 +271,8 @@ class RunDatabase(LeaseRenewer, Protocol):
         """Returns the lease of a thread, and what else the database knows of the thread at the same moment."""
 
     async def forget(self, thread: ThreadKey) -> None:
-        """Forgets a thread that was deleted: how its last run ended, and the events of all its runs. If it has a run,
-        the run loses the thread, and does not get it back if its owner returns."""
+        """Forgets a thread that was deleted: how its last run ended, and the events of all its runs, also those of
+        finished runs. If it has a run, the run loses the thread, and does not get it back if its owner returns."""
 
     # --- the events of runs ---------------------------------------------------------------------------------------
 
@@ -301,6 +304,22 @@ class RunDatabase(LeaseRenewer, Protocol):
 
     async def request_cancel(self, thread: ThreadKey, fence: int, owner: str) -> None:
         """Asks the owner of a run to stop it. The owner learns of this at its next entry at the latest."""
+
+    # --- finished runs --------------------------------------------------------------------------------------------
+
+    async def keep(self, log: Log, about: bytes, events: bytes, retention: Retention) -> None:
+        """Keeps a finished run, and drops the oldest runs of its namespace that are over a limit. Does nothing if the
+        thread was deleted since the run was claimed.
+
+        - `log`: identifies the run.
+        - `about`, `events`: what `finished_runs` and `finished_events` return, as they are: the caller encrypts them.
+        - `retention`: the limits."""
+
+    async def finished_runs(self, thread: ThreadKey) -> Sequence[StoredRun]:
+        """Returns the finished runs of a thread that are kept, the oldest first."""
+
+    async def finished_events(self, log: Log) -> bytes:
+        """Returns the events of a finished run; nothing (`b""`) if they are not kept."""
 
     # --- queued inputs --------------------------------------------------------------------------------------------
 

@@ -50,8 +50,10 @@ from .followed_run import FollowedRun
 from .logs import Logs
 from .lost_runs import ContinueRun, LostRuns
 from .publisher import Publisher
+from .recorder import Recorder
 from .records import Claim, RunEnd, quoted
 from .renewals import Renewals, clock
+from .retention import KeptRun, Retention
 from .run_database import Lease, Log, Own, RunDatabase, Wake
 from .starts import Starts
 from .turns import Ticket, TurnNews, turn_if_idle, turn_on
@@ -128,6 +130,7 @@ class RunStore(ABC):
         window: float = 0.0,
         timeout: float = 0.0,
         blocked: float = 0.0,
+        retention: Retention | None = None,
     ) -> None:
         if lease < _LEAST_LEASE:
             raise ValueError(f"lease: expected at least {_LEAST_LEASE} seconds, got {lease!r}")
@@ -138,6 +141,8 @@ class RunStore(ABC):
         self._window = window
         self._timeout = timeout
         self._blocked = blocked
+        self.retention = retention
+        """Which finished runs are kept; None keeps none."""
         self._begin()
         _stores.add(self)
 
@@ -162,6 +167,8 @@ class RunStore(ABC):
         """The last run of each thread in this process, until the database knows its end."""
         self._publishers: set[Publisher] = set()
         """All publishers. One may publish the end of its run after the next run of the thread has begun."""
+        self._recorders: set[Recorder] = set()
+        """The recorders of the runs of this process, until the runs are kept."""
         self._withdrawing: set[asyncio.Task[None]] = set()
         """The tasks that withdraw claims."""
         self._followed: WeakValueDictionary[tuple[ThreadKey, int], FollowedRun] = WeakValueDictionary()
@@ -287,6 +294,10 @@ class RunStore(ABC):
 
         hold = self._owned[own.thread] = self._make_holder(own, run, sent, last, forget)
         self._starts.start(own.thread, own.fence, run)
+        if self.retention is not None:
+            recorder = Recorder(self._database, own.thread, own.fence, run, self.retention)
+            self._recorders.add(recorder)
+            recorder.task.add_done_callback(lambda _: self._recorders.discard(recorder))
         return hold
 
     def _make_holder(
@@ -403,7 +414,26 @@ class RunStore(ABC):
 
     async def forget(self, thread: ThreadKey) -> None:
         """Forgets a thread that was deleted: how its last run ended, and the events of all its runs."""
+        await self._recorded(thread)
         await self._database.forget(thread)
+
+    async def finished_runs(self, thread: ThreadKey) -> list[KeptRun]:
+        """Returns the finished runs of a thread that are kept, the oldest first. A run of this process that has just
+        ended is among them."""
+        await self._recorded(thread)
+        stored = await self._database.finished_runs(thread)
+        return [run for each in stored if (run := KeptRun.of(each, thread.cipher)) is not None]
+
+    async def finished_events(self, thread: ThreadKey, number: int) -> bytes:
+        """Returns the events of a finished run, for `retention.lines_of`; nothing (`b""`) if they are not kept.
+        `number`: its number among the runs of the thread."""
+        return await self._database.finished_events(Log(thread, number))
+
+    async def _recorded(self, thread: ThreadKey) -> None:
+        """Waits until the runs of this process that have ended on a thread are kept, or can't be."""
+        tasks = [each.task for each in self._recorders if each.thread == thread and each.run.outcome is not None]
+        if tasks:
+            await asyncio.wait(tasks)
 
     @asynccontextmanager
     async def turn_if_idle(self, thread: ThreadKey) -> AsyncGenerator[tuple[ThreadNow, Ticket | None], None]:
@@ -459,6 +489,12 @@ class RunStore(ABC):
             for task in stuck:
                 task.cancel()
             await asyncio.wait(publishing)
+        if self._recorders:
+            recording = [recorder.task for recorder in self._recorders]
+            _, stuck = await asyncio.wait(recording, timeout=_TO_PUBLISH)
+            for task in stuck:
+                task.cancel()
+            await asyncio.wait(recording)
         for followed in list(self._followed.values()):
             await followed.aclose()
         await self._lost_runs.aclose()

@@ -16,13 +16,12 @@ agent. It may be omitted if only one agent is served. Names and archived threads
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, get_args
 
 from ...inputs.thread_state import ThreadState
-from ...thread_info import ARCHIVED, LIMIT, MOST, TITLE, ThreadInfo, ThreadStatus
+from ...thread_info import ARCHIVED, TITLE, ThreadInfo, ThreadStatus
 from ..operations import (
     ChangeThread,
     DeleteThread,
@@ -33,7 +32,7 @@ from ..operations import (
     Result,
     ThreadList,
 )
-from ..protocol import Call, Endpoint, Reply, invalid, plain_reply
+from ..protocol import Call, Endpoint, Reply, invalid, limit_of, plain_reply
 from ..requests.body import text_of
 
 _THREAD = "/threads/{thread:path}"
@@ -67,13 +66,9 @@ def endpoints() -> Iterator[Endpoint]:
 
 def _list(call: Call) -> ListThreads:
     query = call.query
-    status, limit = _status(query.get("status")), query.get("limit", str(LIMIT))
-    if re.fullmatch(r"[0-9]{1,9}", limit) is None or not 1 <= int(limit) <= MOST:
-        raise invalid(f"limit: expected a number from 1 to {MOST}.")
+    status, limit = _status(query.get("status")), limit_of(call)
     archived = query.get("includeArchived") == "true"
-    return ListThreads(
-        agent=_agent(call), status=status, limit=int(limit), cursor=query.get("cursor"), archived=archived
-    )
+    return ListThreads(agent=_agent(call), status=status, limit=limit, cursor=query.get("cursor"), archived=archived)
 
 
 def _get(call: Call) -> ReadThread:

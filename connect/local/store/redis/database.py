@@ -12,6 +12,7 @@ from langgraph.checkpoint.serde.base import CipherProtocol
 from ..active_run import ThreadKey
 from ..background import Background
 from ..records import Claim, Entry, RunEnd
+from ..retention import Retention, StoredRun
 from ..run_database import Append, Appended, Claimed, Lease, Log, LostThread, Own, RunDatabase, Take, Wake
 from . import scripts
 from .commands import Commands
@@ -24,6 +25,9 @@ from .keys import (
     continuable_key,
     continuable_thread,
     entry_of,
+    finished_keys,
+    finished_log,
+    finished_name,
     handed_over_channel,
     news_of,
     owner_channel,
@@ -205,7 +209,57 @@ class RedisRunDatabase(RedisLeaseRenewer, RunDatabase):
         keys = Keys(thread)
         fences = await self._commands.run(scripts.FORGET, (keys.thread, keys.logs), ())
         runs = [name for fence in map(int, fences) for name in (keys.log(fence), keys.readers(fence))]
-        await self._commands.ask(lambda: self._client.delete(keys.logs, *runs))
+        finished = [*map(int, await self._commands.ask(lambda: self._client.zrange(keys.finished, 0, -1)))]
+        runs += map(keys.finished_run, finished)
+        await self._commands.ask(lambda: self._client.delete(keys.logs, keys.finished, *runs))
+        if finished:
+            names = [finished_name(Log(thread, fence)) for fence in finished]
+            await self._commands.run(scripts.FORGET_FINISHED, finished_keys(thread), names)
+
+    async def keep(self, log: Log, about: bytes, events: bytes, retention: Retention) -> None:
+        """See `RunDatabase.keep`. The run is noted among those of the namespace in a second step, since that may be in
+        another part of a cluster. If this process is lost in between, the run is dropped at its age."""
+        keys, age = Keys(log.thread), round(retention.age * 1_000)
+        run = keys.finished_run(log.fence)
+        names = (keys.thread, keys.finished, run)
+        if not await self._commands.run(scripts.KEEP, names, (log.fence, age, about, events)):
+            return
+        args = (finished_name(log), len(events), age, retention.runs, retention.bytes)
+        dropped = await self._commands.run(scripts.NOTE_FINISHED, finished_keys(log.thread), args)
+        for oldest in map(finished_log, dropped):
+            await self._drop_finished(Keys(oldest.thread), oldest.fence)
+
+    async def _drop_finished(self, keys: Keys, fence: int) -> None:
+        async def drop() -> None:
+            async with self._client.pipeline(transaction=False) as pipeline:
+                pipeline.delete(keys.finished_run(fence))
+                pipeline.zrem(keys.finished, fence)
+                await pipeline.execute()
+
+        await self._commands.ask(drop)
+
+    async def finished_runs(self, thread: ThreadKey) -> list[StoredRun]:
+        """See `RunDatabase.finished_runs`."""
+        keys = Keys(thread)
+        fences = [*map(int, await self._commands.ask(lambda: self._client.zrange(keys.finished, 0, -1)))]
+        if not fences:
+            return []
+
+        async def read() -> Any:
+            async with self._client.pipeline(transaction=False) as pipeline:
+                for fence in fences:
+                    pipeline.hget(keys.finished_run(fence), "about")
+                    pipeline.hstrlen(keys.finished_run(fence), "events")
+                return await pipeline.execute()
+
+        answers = await self._commands.ask(read)
+        kept = zip(fences, answers[::2], answers[1::2], strict=True)
+        return [StoredRun(fence, about, size) for fence, about, size in kept if about is not None]
+
+    async def finished_events(self, log: Log) -> bytes:
+        """See `RunDatabase.finished_events`."""
+        name = Keys(log.thread).finished_run(log.fence)
+        return await self._commands.ask(lambda: self._client.hget(name, "events")) or b""
 
     async def entries(self, log: Log, after: int) -> list[Entry]:
         """See `RunDatabase.entries`."""

@@ -296,6 +296,67 @@ return redis.call('ZRANGE', logs, 0, -1)
 """Forgets a thread that is deleted. If it has a run, the run loses the thread, and does not get it back if its owner
 returns. Keys: thread, logs. Returns the fences of the runs that have a log."""
 
+KEEP: Final = """
+local thread, finished, run = KEYS[1], KEYS[2], KEYS[3]
+local fence, age_ms, about, events = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+if tonumber(redis.call('HGET', thread, 'forgotten') or 0) >= tonumber(fence) then return 0 end
+redis.call('HSET', run, 'about', about, 'events', events)
+redis.call('PEXPIRE', run, age_ms)
+redis.call('ZADD', finished, fence, fence)
+redis.call('PEXPIRE', finished, age_ms)
+return 1
+"""
+"""Keeps a finished run. Keys: thread, finished, the run. Arguments: the fence, for how many ms it is kept, `about` and
+`events`. Returns 0 if the thread was deleted."""
+
+_DROP_FINISHED: Final = """
+local ages, sizes = KEYS[1], KEYS[2]
+local function drop(name)
+  local size = redis.call('HGET', sizes, name)
+  if not size then return end
+  redis.call('ZREM', ages, name)
+  redis.call('HDEL', sizes, name)
+  redis.call('HINCRBY', sizes, '', -size)
+end
+"""
+"""Defines `drop()`, which drops a finished run of a store. It names the first two keys of the scripts that begin with
+it."""
+
+NOTE_FINISHED: Final = (
+    _NOW
+    + _DROP_FINISHED
+    + """
+local name, size, age_ms, most, most_bytes = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
+drop(name)
+redis.call('ZADD', ages, after(age_ms), name)
+redis.call('HSET', sizes, name, size)
+redis.call('HINCRBY', sizes, '', size)
+local dropped = {}
+while true do
+  local oldest, till = unpack(redis.call('ZRANGE', ages, 0, 0, 'WITHSCORES'))
+  local is_within = redis.call('ZCARD', ages) <= most and tonumber(redis.call('HGET', sizes, '')) <= most_bytes
+  if not oldest or (is_within and tonumber(till) > now) then break end
+  drop(oldest)
+  dropped[#dropped + 1] = oldest
+end
+redis.call('PEXPIRE', ages, age_ms)
+redis.call('PEXPIRE', sizes, age_ms)
+return dropped
+"""
+)
+"""Notes a finished run among those of its store, and drops the oldest ones that are over a limit. Keys: ages, sizes.
+Arguments: the name of the run, the size of its events, for how many ms it is kept, and the limits: runs and bytes.
+Returns the names of those that were dropped there."""
+
+FORGET_FINISHED: Final = (
+    _DROP_FINISHED
+    + """
+for _, name in ipairs(ARGV) do drop(name) end
+return 1
+"""
+)
+"""Drops finished runs of a store, by their names. Keys: ages, sizes."""
+
 LOGS: Final = (
     _NOW
     + """

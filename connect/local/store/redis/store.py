@@ -6,6 +6,7 @@ from redis.asyncio import Redis
 
 from ..background import Background
 from ..records import quoted
+from ..retention import Retention
 from ..run_database import RunDatabase, Wake
 from ..run_store import RunStore
 from .commands import Commands
@@ -24,6 +25,8 @@ class RedisRunStore(RunStore):
     - `timeout`: seconds that a command may take, at most.
     - `blocked`: seconds for which the event loop may stand still, because a synchronous call blocks it. In this time a
       thread renews the leases of the process.
+    - `retention`: which finished runs are kept with their events, for `threads(source).runs` and the inspector. None
+      keeps none.
 
     Agents must have names. The store connects when it is first used. Raises `TypeError` and `ValueError` for invalid
     arguments.
@@ -38,11 +41,14 @@ class RedisRunStore(RunStore):
         window: float = 0.03,
         timeout: float = 2.0,
         blocked: float = 300.0,
+        retention: Retention | None = None,
     ) -> None:
         if not namespace:
             raise ValueError("namespace: expected a name, got an empty one")
         self._redis = redis
-        super().__init__(quoted(namespace), lease=lease, window=window, timeout=timeout, blocked=blocked)
+        super().__init__(
+            quoted(namespace), lease=lease, window=window, timeout=timeout, blocked=blocked, retention=retention
+        )
 
     def _connect(self, process: str, background: Background, wake: Wake) -> RunDatabase:
         commands = Commands(self._redis, self._timeout)

@@ -10,6 +10,7 @@ from typing import Literal
 from ....errors import StoreUnavailableError
 from ..active_run import ThreadKey
 from ..records import Claim, Entry, RunEnd
+from ..retention import Retention, StoredRun
 from ..run_database import Append, Appended, Claimed, Lease, Log, LostThread, Own, RunDatabase, Take, Wake
 from . import steps
 from .changes import Changes
@@ -140,6 +141,18 @@ class SqliteRunDatabase(SqliteLeaseRenewer, RunDatabase):
     async def drop_log(self, log: Log) -> None:
         """See `RunDatabase.drop_log`."""
         await self._run(steps.drop_log, log)
+
+    async def keep(self, log: Log, about: bytes, events: bytes, retention: Retention) -> None:
+        """See `RunDatabase.keep`."""
+        await self._run(steps.keep, log, about, events, retention)
+
+    async def finished_runs(self, thread: ThreadKey) -> list[StoredRun]:
+        """See `RunDatabase.finished_runs`."""
+        return await self._run(steps.finished_runs, name_of(thread), writes=False)
+
+    async def finished_events(self, log: Log) -> bytes:
+        """See `RunDatabase.finished_events`."""
+        return await self._run(steps.finished_events, name_of(log.thread), log.fence, writes=False)
 
     async def note_readers(self, thread: ThreadKey, fence: int, owner: str, *, has_readers: bool) -> None:
         """See `RunDatabase.note_readers`."""

@@ -12,6 +12,7 @@ from langgraph.checkpoint.serde.base import CipherProtocol
 
 from ..records import SNAPSHOT, Claim, Entry, RunEnd
 from ..renewals import clock
+from ..retention import Retention, StoredRun
 from ..run_database import CONTINUED_WITHIN, Append, Appended, Claimed, Lease, Log, LostThread, Own
 from .tables import handed_over_channel, name_of, thread_of
 
@@ -68,6 +69,7 @@ def _delete_old(database: Database, now: float) -> None:
         database.execute(f"DELETE FROM {table} WHERE until < ?", (now,))
     database.execute("DELETE FROM tickets WHERE until < ?", (now - NEWS,))
     database.execute("DELETE FROM news WHERE kept < ?", (now,))
+    database.execute("DELETE FROM finished WHERE kept < ?", (time.time(),))
     database.execute("DELETE FROM threads WHERE kept < ? AND (until IS NULL OR until < ?)", (now, now - _DAY))
 
 
@@ -270,7 +272,8 @@ def forget(database: Database, thread: str) -> None:
         )
     database.execute("DELETE FROM entries WHERE log IN (SELECT log FROM logs WHERE thread = ?)", (thread,))
     database.execute("DELETE FROM logs WHERE thread = ?", (thread,))
-    database.execute("DELETE FROM readers WHERE thread = ?", (thread,))
+    for table in ("readers", "finished"):
+        database.execute(f"DELETE FROM {table} WHERE thread = ?", (thread,))
 
 
 def cancel(database: Database, thread: str, fence: int, owner: str) -> None:
@@ -359,6 +362,43 @@ def note_readers(database: Database, thread: str, fence: int, owner: str, proces
         key = (thread, fence, process)
         database.execute("DELETE FROM readers WHERE thread = ? AND fence = ? AND process = ?", key)
         notify(database, owner, "wake", fence)
+
+
+# --- finished runs ----------------------------------------------------------------------------------------------------
+
+
+def keep(database: Database, log: Log, about: bytes, events: bytes, retention: Retention) -> None:
+    """See `RunDatabase.keep`."""
+    thread, now = name_of(log.thread), time.time()
+    if _one(database, "SELECT 1 FROM threads WHERE thread = ? AND forgotten >= ?", thread, log.fence):
+        return
+    database.execute("DELETE FROM finished WHERE (thread = ? AND fence = ?) OR kept <= ?", (thread, log.fence, now))
+    database.execute(
+        "INSERT INTO finished (thread, fence, kept, size, about, events) VALUES (?, ?, ?, ?, ?, ?)",
+        (thread, log.fence, now + retention.age, len(events), about, events),
+    )
+    runs, size = database.execute("SELECT count(*), sum(size) FROM finished").fetchone()
+    oldest = database.execute("SELECT place, size FROM finished ORDER BY place")
+    dropped = []
+    while runs > retention.runs or size > retention.bytes:
+        place, its_size = oldest.fetchone()
+        runs, size = runs - 1, size - its_size
+        dropped.append((place,))
+    oldest.close()
+    database.executemany("DELETE FROM finished WHERE place = ?", dropped)
+
+
+def finished_runs(database: Database, thread: str) -> list[StoredRun]:
+    """See `RunDatabase.finished_runs`."""
+    query = "SELECT fence, about, size FROM finished WHERE thread = ? AND kept > ? ORDER BY fence"
+    return [StoredRun(*row) for row in database.execute(query, (thread, time.time()))]
+
+
+def finished_events(database: Database, thread: str, fence: int) -> bytes:
+    """See `RunDatabase.finished_events`."""
+    query = "SELECT events FROM finished WHERE thread = ? AND fence = ? AND kept > ?"
+    row = _one(database, query, thread, fence, time.time())
+    return b"" if row is None else bytes(row[0])
 
 
 # --- queued inputs ----------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@
 | `readers` | processes with readers of a run | a lease |
 | `contacts` | since when a process has been in contact | a third of a lease |
 | `news` | notifications of a thread, or for a process | a minute |
+| `finished` | finished runs: what is known of each, the size of its events, and the events. `kept` is a time of day, in seconds since 1970 | as their `Retention` says |
 | `facts` | `emptied`: when the file was found to have lost its data, 0 if it has not lost any; `seen`: the time of the last contact | |
 
 `threads.thread` is the namespace and the id, quoted: ids may have lone surrogates, which SQLite does not take.
@@ -61,6 +62,14 @@ CREATE TABLE news (
 );
 CREATE TABLE facts (name TEXT PRIMARY KEY, value REAL NOT NULL);
 """
+_FINISHED: Final = """
+CREATE TABLE IF NOT EXISTS finished (
+  place INTEGER PRIMARY KEY AUTOINCREMENT, thread TEXT NOT NULL, fence INTEGER NOT NULL, kept REAL NOT NULL,
+  size INTEGER NOT NULL, about BLOB NOT NULL, events BLOB NOT NULL, UNIQUE (thread, fence)
+);
+CREATE INDEX IF NOT EXISTS kept_finished ON finished (kept, size);
+"""
+"""The table that files of the first versions do not have. Earlier versions do not use it."""
 _LARGEST_WAL: Final = 4_000_000
 """Bytes to which the write-ahead log is truncated when it starts over, which is after some thousand pages."""
 _PAUSE: Final = 0.01
@@ -117,6 +126,8 @@ def _prepare(database: sqlite3.Connection) -> None:
         for statement in filter(str.strip, _TABLES.split(";")):
             database.execute(statement)
         database.execute(f"PRAGMA user_version = {_FORMAT}")
+    for statement in filter(str.strip, _FINISHED.split(";")):
+        database.execute(statement)
     _forget_earlier_starts(database)
     database.execute("COMMIT")
 

@@ -13,6 +13,7 @@ from langgraph_agui.connect.local.store.active_run import LastRun, ThreadKey
 from langgraph_agui.connect.local.store.appends import Appends
 from langgraph_agui.connect.local.store.background import Background
 from langgraph_agui.connect.local.store.records import MORE, SNAPSHOT, Claim, Entry, RunEnd
+from langgraph_agui.connect.local.store.retention import Retention
 from langgraph_agui.connect.local.store.run_database import (
     LOG_KEPT,
     Append,
@@ -93,6 +94,10 @@ class Process:
     async def aclose(self) -> None:
         await self._background.aclose()
         await self.database.aclose()
+
+
+def log_of(own: Own) -> Log:
+    return Log(own.thread, own.fence)
 
 
 def entry(own: Own, number: int, kind: str = MORE) -> Entry:
@@ -604,6 +609,64 @@ async def test_logs_of_runs_that_have_ended_are_listed_and_dropped_one_by_one(on
     assert [each.kind for each in await one.database.entries(Log(THREAD, fences[2]), 0)] == [SNAPSHOT, "finished"]
     await one.database.forget(THREAD)
     assert await other.database.logs(THREAD) == []
+
+
+async def test_a_finished_run_is_kept_with_its_events_until_its_thread_is_deleted(one: Process, other: Process) -> None:
+    first = await one.claims("first")
+    assert await one.database.release(first, end(first))
+    second = await one.claims("second")
+    apart = await one.claims("apart", OTHER)
+    for own, events in ((first, b"events of the first"), (second, b""), (apart, b"events of another thread")):
+        for _ in range(2):  # a command may be carried out twice
+            await one.database.keep(log_of(own), own.claim.run_id.encode(), events, Retention())
+    kept = await other.database.finished_runs(THREAD)
+    assert [(run.fence, run.about, run.size) for run in kept] == [
+        (first.fence, b"first", len(b"events of the first")),
+        (second.fence, b"second", 0),
+    ]
+    assert await other.database.finished_events(log_of(first)) == b"events of the first"
+    assert await other.database.finished_events(log_of(second)) == b""
+    assert await one.database.release(second, end(second))
+    await one.database.forget(THREAD)
+    await one.database.keep(log_of(second), b"second", b"late", Retention())
+    assert await other.database.finished_runs(THREAD) == []
+    assert await other.database.finished_events(log_of(first)) == b""
+    assert [run.about for run in await other.database.finished_runs(OTHER)] == [b"apart"]
+
+
+async def test_of_finished_runs_the_oldest_are_dropped_first_when_a_limit_is_reached(
+    one: Process, other: Process
+) -> None:
+    async def keeps(name: str, events: bytes = b"", **limits: Any) -> str:
+        """The names of the runs that are kept after this one, of all threads. Its number comes after theirs."""
+        log = Log(OTHER if name in "bej" else THREAD, ord(name))
+        await one.database.keep(log, name.encode(), events, Retention(age=2 * DAY, **limits))
+        return await kept()
+
+    async def kept() -> str:
+        names = []
+        for thread in (THREAD, OTHER):
+            for run in await other.database.finished_runs(thread):
+                assert len(await other.database.finished_events(Log(thread, run.fence))) == run.size
+                names.append(run.about.decode())
+        return "".join(sorted(names))
+
+    for thread in (THREAD, OTHER):
+        await one.claims(thread=thread)
+    assert [await keeps(name, b"12345", runs=3) for name in "abcd"] == ["a", "ab", "abc", "bcd"]
+    assert await keeps("e", b"12345", bytes=15) == "cde"
+    assert await keeps("f", bytes=15) == "cdef"
+    await one.shared.advance(DAY)
+    assert await keeps("g", b"1234567890", bytes=15) == "efg"
+    assert await keeps("g", b"1234567890", bytes=15) == "efg"
+    await one.shared.advance(1.5 * DAY)
+    assert await kept() == "g"
+    assert await other.database.finished_events(Log(OTHER, ord("e"))) == b""
+    assert await keeps("h", b"12345", runs=2, bytes=15) == "gh"
+    await one.shared.advance(DAY)
+    assert await keeps("i", b"1234567890", runs=2, bytes=15) == "hi"
+    await one.database.forget(THREAD)
+    assert await keeps("j", b"123456789012345", bytes=15) == "j"
 
 
 async def test_entries_of_many_runs_are_appended_at_once_and_each_gets_its_own_answer(

@@ -14,7 +14,8 @@ from langgraph_agui.connect import SqliteRunStore
 from langgraph_agui.connect.errors import StoreUnavailableError
 from langgraph_agui.connect.local.store.active_run import LastRun, ThreadKey
 from langgraph_agui.connect.local.store.records import Claim, Entry, RunEnd
-from langgraph_agui.connect.local.store.run_database import Append, Appended, Claimed, Own, RunDatabase
+from langgraph_agui.connect.local.store.retention import Retention
+from langgraph_agui.connect.local.store.run_database import Append, Appended, Claimed, Log, Own, RunDatabase
 from langgraph_agui.connect.local.store.run_store import RunStore
 from langgraph_agui.connect.local.store.sqlite.tables import opened
 from langgraph_agui.translator import Finished
@@ -78,11 +79,12 @@ async def test_what_nobody_needs_any_more_is_deleted(store: RunStore, path: Path
     await database.note_readers(THREAD, own.fence, "p", has_readers=True)
     await database.turn(THREAD, "ticket", closes=True)
     await database.release(own, _end("first"))
+    await database.keep(Log(THREAD, own.fence), b"about", b"events", Retention())
     tables = [name for [name] in change(path, "SELECT name FROM sqlite_master WHERE type = 'table'")[0]]
     kept = {name for name in tables if name not in ("facts", "contacts") and not name.startswith("sqlite_")}
     assert [name for name in kept if change(path, f"SELECT count(*) FROM {name}") == [[(0,)]]] == []
     for name in kept - {"entries"}:
-        column = "kept" if name in ("threads", "logs", "news") else "until"
+        column = "kept" if name in ("threads", "logs", "news", "finished") else "until"
         change(path, f"UPDATE {name} SET {column} = {column} - 1e6")
     await store._contact.keep()
     assert [name for name in kept if change(path, f"SELECT count(*) FROM {name}") != [[(0,)]]] == []

@@ -1,0 +1,62 @@
+"""Serves what happened on a thread, for inspectors.
+
+    GET /threads/{id}/runs      {"runs": [...]}, newest first: runId, status, startedAt, endedAt, events, bytes, kept
+                                ?agent=&limit=
+    GET /threads/{id}/events    the events of a run that has ended, each with its `timestamp`, as an event stream or as
+                                lines of JSON; ?agent=&run=
+
+The id of a thread, and the parameter `agent`, are those of the other routes of threads (`copilotkit.threads`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from ...thread_info import RunInfo
+from ..operations import ListRuns, ReadRun, Result, RunList
+from ..protocol import Call, Endpoint, Reply, invalid, limit_of, plain_reply
+
+_THREAD: Final = "/threads/{thread:path}"
+
+
+def endpoints() -> Iterator[Endpoint]:
+    """Yields the endpoints."""
+    lists = "The runs of a thread, newest first"
+    yield Endpoint(method="GET", path=f"{_THREAD}/runs", summary=lists, parse=_runs, reply=_reply)
+    reads = "The events of a run that has ended, with their times"
+    yield Endpoint(method="GET", path=f"{_THREAD}/events", summary=reads, parse=_events)
+
+
+def _runs(call: Call) -> ListRuns:
+    return ListRuns(agent=_agent(call), thread_id=call.path["thread"], limit=limit_of(call))
+
+
+def _events(call: Call) -> ReadRun:
+    run_id = call.query.get("run")
+    if not run_id:
+        raise invalid("run: expected the id of a run.")
+    return ReadRun(agent=_agent(call), thread_id=call.path["thread"], run_id=run_id)
+
+
+def _agent(call: Call) -> str:
+    """Returns the agent that a request names. Raises `Refusal`."""
+    return call.agents.named(call.query.get("agent") or call.query.get("agentId"))
+
+
+def _reply(result: Result) -> Reply:
+    if isinstance(result, RunList):
+        return Reply({"runs": [_json(run) for run in result.runs]})
+    return plain_reply(result)
+
+
+def _json(run: RunInfo) -> dict[str, Any]:
+    return {
+        "runId": run.run_id,
+        "status": run.status,
+        "startedAt": None if run.started_at is None else run.started_at.isoformat(),
+        "endedAt": None if run.ended_at is None else run.ended_at.isoformat(),
+        "events": run.events,
+        "bytes": run.size,
+        "kept": run.is_kept,
+    }
