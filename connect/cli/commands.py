@@ -306,7 +306,9 @@ def watch(
     api_key: ApiKey = None,
     hide: Annotated[list[Hidden] | None, typer.Option(help="Leave out lines of this kind; may be repeated.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print each event as one line of JSON.")] = False,
-    debug: Debug = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Log debug messages to stderr, and print the traceback of an error.")
+    ] = False,
 ) -> None:
     """Watches a thread or an assistant until a signal stops the process."""
     from .watch import WatchSettings, watch_until_refused
@@ -319,6 +321,7 @@ def watch(
         api_key=api_key,
         as_json=json,
         hidden=[kind.value for kind in hide or ()],
+        debug=debug,
     )
     run_to_end(watch_until_refused(settings), debug)
 

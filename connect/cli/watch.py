@@ -43,14 +43,20 @@ class WatchSettings:
     as_json: bool
     hidden: Sequence[str] = ()
     """The kinds of lines that are left out; see `Screen`."""
+    debug: bool = False
+    """Whether the log is printed to stderr."""
 
 
 async def watch_until_refused(settings: WatchSettings) -> None:
     """Prints every run until the source refuses to be watched, and then raises `Failure`. A server that is lost is
     tried again for as long as it takes. Raises `Misuse` for invalid arguments."""
     _check(settings)
-    # The command itself prints why it ends. Without any handler, logging would print warnings to stderr as well.
-    logging.getLogger(__name__.partition(".")[0]).addHandler(logging.NullHandler())
+    package = logging.getLogger(__name__.partition(".")[0])
+    if settings.debug:
+        logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
+        package.setLevel(logging.DEBUG)
+    else:  # the command itself prints why it ends. Without any handler, logging would print warnings to stderr as well
+        package.addHandler(logging.NullHandler())
     printer = _printer(settings)
     last: BaseEvent | None = None
     try:

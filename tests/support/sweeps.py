@@ -31,8 +31,8 @@ def some(cases: Sequence[_Case], name: str) -> Sequence[_Case]:
 
 
 def one(cases: Sequence[_Case], name: str) -> Sequence[_Case]:
-    """One of them; for another name another one."""
-    return [cases[crc32(name.encode()) % len(cases)]]
+    """One of them, if there are any; for another name another one."""
+    return [cases[crc32(name.encode()) % len(cases)]] if cases else []
 
 
 def every(cases: Sequence[_Case], name: str) -> Sequence[_Case]:

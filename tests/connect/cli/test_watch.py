@@ -240,6 +240,13 @@ async def test_a_pipe_has_no_controls(dev_server: str, thread: str, gate: Gates)
         assert "\x1b" not in watch.said
 
 
+async def test_with_debug_the_log_says_how_the_thread_is_watched(dev_server: str, thread: str) -> None:
+    async with watching(dev_server, thread, "--debug") as watch, asyncio.timeout(_WITHIN):
+        assert watch.process.stderr is not None
+        while b"Watches a thread by stream" not in (line := await watch.process.stderr.readline()):
+            assert line
+
+
 async def finished(url: str, thread_id: str, gate: Gates) -> None:
     """Runs the chat to its end."""
     async with get_client(url=url) as client:

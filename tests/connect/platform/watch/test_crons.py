@@ -26,8 +26,8 @@ async def client(dev_server: str) -> AsyncIterator[LangGraphClient]:
 @asynccontextmanager
 async def cron(
     client: LangGraphClient, graph: str, gate: Gates, thread_id: str | None, **how: Any
-) -> AsyncIterator[None]:
-    """A cron that fires every second, for as long as the block lasts."""
+) -> AsyncIterator[str]:
+    """The id of a cron that fires every second, for as long as the block lasts."""
     given: Any = {"schedule": EVERY_SECOND, "input": asked(), "config": gate.config(), **how}
     made: Any = await (
         client.crons.create(graph, **given)
@@ -35,7 +35,7 @@ async def cron(
         else client.crons.create_for_thread(thread_id, graph, **given)
     )
     try:
-        yield
+        yield str(made["cron_id"])
     finally:
         await client.crons.delete(made["cron_id"])
 
@@ -44,9 +44,20 @@ async def cron(
 async def test_each_tick_on_a_thread_is_told_as_a_run(
     client: LangGraphClient, gate: Gates, agui_client: AguiClient, how: dict[str, Any]
 ) -> None:
-    thread = Started(client, (await client.threads.create())["thread_id"], "")
+    """While it runs, with its tokens if the cron asks for them. The run has the metadata of the cron, and its config
+    names the cron."""
+    thread, gave = Started(client, (await client.threads.create())["thread_id"], ""), {"team": "news"}
+    gate.hold("first 3")
     async with watching(client, thread.thread_id) as watchers:
-        async with cron(client, "gated_chat", gate, thread.thread_id, **how):
+        async with cron(client, "gated_chat", gate, thread.thread_id, metadata=gave, **how) as cron_id:
+            if how:
+                await watchers.says("One two three ")
+            await watchers.until(lambda watcher: bool(watcher.runs), "a run")
+            run: Any = await client.runs.get(thread.thread_id, watchers.first.runs[0][0]["runId"])
+            assert (run["status"], watchers.first.ended) == ("running", [])
+            assert run["metadata"]["team"] == "news"
+            assert run["kwargs"]["config"]["configurable"]["cron_id"] == cron_id
+            gate.open("*")
             await watchers.count(2)
         for _ in range(2):  # a tick may have been under way when the cron was deleted
             listed = [run["run_id"] for run in reversed(await client.runs.list(thread.thread_id, limit=100))]
