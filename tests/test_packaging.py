@@ -54,7 +54,7 @@ EXTRA = {
     "connect/serve/streams": {"starlette"},
     "connect/acp": {"acp", "langchain", "langchain_mcp_adapters", "mcp"},
     "connect/cli": {"typer"},
-    "connect/cli/serving": {"uvicorn"},
+    "connect/cli/serving": {"uvicorn", "opentelemetry", "prometheus_client"},
     "connect/cli/sources": {"dotenv", "psycopg", "psycopg_pool"},
     "connect/cli/terminal": {"rich"},
 }
@@ -293,7 +293,11 @@ def test_every_folder_of_modules_is_a_package_that_is_shipped() -> None:
 def test_every_floor_is_what_the_oldest_run_installs(project: dict[str, Any]) -> None:
     required = [
         *project["dependencies"],
-        *(each for name in ("serve", "otel", "redis", "postgres") for each in project["optional-dependencies"][name]),
+        *(
+            each
+            for name in ("serve", "otel", "metrics", "redis", "postgres")
+            for each in project["optional-dependencies"][name]
+        ),
     ]
     floors = dict(re.sub(r"\[.*]", "", requirement).split(">=") for requirement in required)
     assert floors == {name: version for name, version in pinned().items() if name in floors}

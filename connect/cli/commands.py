@@ -95,6 +95,13 @@ class Level(StrEnum):
     debug = "debug"
 
 
+class LogFormat(StrEnum):
+    """How the log is written."""
+
+    text = "text"
+    json = "json"
+
+
 ApiKey = Annotated[
     str | None,
     typer.Option(
@@ -220,6 +227,13 @@ def serve(
     log_level: Annotated[
         Level, typer.Option(metavar="LEVEL", help="Lowest level to log to stderr: error, warning, info or debug.")
     ] = Level.warning,
+    log_format: Annotated[
+        LogFormat, typer.Option(help="How to log: text, or json, one object a line with the time.")
+    ] = LogFormat.text,
+    metrics: Annotated[
+        str | None,
+        typer.Option(metavar="[HOST:]PORT", help="Answer Prometheus at this address. Default: nowhere."),
+    ] = None,
     reload: Annotated[
         bool, typer.Option("--reload", help="Restart when a Python file of the project changes.")
     ] = False,
@@ -253,6 +267,8 @@ def serve(
         grace=grace,
         drain=drain,
         log_level=log_level.value,
+        log_format=log_format.value,
+        metrics=metrics,
         api_key=api_key,
         debug=debug,
     )

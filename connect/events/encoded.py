@@ -23,7 +23,10 @@ _ESTIMATE = 160
 class EncodedEvent:
     """An event as a wire dict, which must not be changed, and the forms in which its readers get it."""
 
-    __slots__ = ("_frame", "_old", "at", "event", "run")
+    __slots__ = ("_frame", "_old", "at", "emitted_at", "event", "run")
+
+    emitted_at: float
+    """When it was emitted, by `metrics.clock`. Set only for the first event of a batch, and only if it is recorded."""
 
     def __init__(self, event: Event, run: int = 0, at: int = 0, frame: bytes | None = None) -> None:
         """`frame`: its SSE frame, if the event was received as one."""

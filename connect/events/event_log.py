@@ -22,6 +22,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 
 from ...translator import ClientView, OpenItems
+from .. import metrics
 from .encoded import Batch, EncodedEvent, Event, to_batch
 from .readers import Offset, Reader
 
@@ -72,6 +73,7 @@ class EventLog:
         """Whether no more events will come."""
         self._own_end: int | None = None
         """How many events the run itself has emitted, if the log ends with other events (`close_with`)."""
+        self._is_timed = metrics.is_on()
 
     def publish(self, events: list[Event]) -> None:
         """Publishes events that are in the view already."""
@@ -79,7 +81,10 @@ class EventLog:
             self._first += len(events)
             return
         if events:
-            self.publish_encoded([EncodedEvent(event, self.run, at) for at, event in enumerate(events, self.end + 1)])
+            batch = [EncodedEvent(event, self.run, at) for at, event in enumerate(events, self.end + 1)]
+            if self._is_timed:
+                batch[0].emitted_at = metrics.clock()
+            self.publish_encoded(batch)
 
     def publish_encoded(self, batch: Batch) -> None:
         """Publishes events that were encoded elsewhere, with the run and the numbers of this log."""

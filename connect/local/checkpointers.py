@@ -14,6 +14,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.pregel import Pregel
 from langgraph.store.base import BaseStore
 
+from .. import metrics
 from ..errors import GraphNotMadeError, OtherProcessError, StoreUnavailableError, UnreadableError
 
 Graph = Pregel[Any, Any, Any, Any]
@@ -66,7 +67,7 @@ async def wait_for_answer(call: Coroutine[Any, Any, _Answer], seconds: float = R
     """Returns the result of a call to a checkpointer or a store. Raises what the call raises, and `SilentError` if it
     takes longer than `seconds`. In that case the call is cancelled, but its end is not awaited: on a connection whose
     server is silent, the call may never end."""
-    task = asyncio.ensure_future(call)
+    task, started = asyncio.ensure_future(call), metrics.clock()
     try:
         await asyncio.wait([task], timeout=seconds)
     finally:
@@ -74,8 +75,10 @@ async def wait_for_answer(call: Coroutine[Any, Any, _Answer], seconds: float = R
             task.cancel()
             _abandoned.add(task)
             task.add_done_callback(_forget)
-    if task in _abandoned:
-        raise SilentError(seconds)
+    error = SilentError(seconds) if task in _abandoned else None if task.cancelled() else task.exception()
+    metrics.read_ended(metrics.clock() - started, error)
+    if error is not None:
+        raise error
     return task.result()
 
 

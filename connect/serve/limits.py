@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import Final
 
+from .. import metrics
 from ..backend import Backend
 from .errors import full, too_much
 from .files import file_limit, reserved
@@ -102,11 +103,13 @@ class Capacity:
         if _is_reached(self._limits.readers_per_user, self._readers_by_user[user]):
             raise too_much("too_many_readers", "You have too many open streams. Retry later.")
         self.readers += 1
+        metrics.reader_active(1)
         with _counted(self._readers_by_user, user):
             try:
                 yield
             finally:
                 self.readers -= 1
+                metrics.reader_active(-1)
 
     @contextmanager
     def run(self, user: Hashable, source: Backend, thread_id: str) -> Iterator[None]:

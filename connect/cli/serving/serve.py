@@ -42,6 +42,8 @@ from ..sources.targets import is_url
 from ..terminal.screen import console
 from .accepting import Accepting
 from .collector import set_up_collector
+from .logs import LogFormat, print_log_lines, set_up_logs
+from .prometheus import metrics_address, serving_metrics
 from .welcome import address, host_warning, is_own, welcome
 
 MESSAGES: Final = Options().messages_key
@@ -96,6 +98,9 @@ class ServeSettings:
     grace: float = 5.0
     drain: float = 20.0
     log_level: str = "warning"
+    log_format: LogFormat = "text"
+    metrics: str | None = None
+    """Where Prometheus is answered: PORT or HOST:PORT; None: nowhere."""
     api_key: str | None = None
     debug: bool
     """Whether clients receive error messages, and the log contains debug messages of this package."""
@@ -126,7 +131,9 @@ async def serve_on(
     set_logging(settings)
     auth = None
     threads: Threads | None
+    address = None if settings.metrics is None else metrics_address(settings.metrics)
     async with AsyncExitStack() as lifetime:
+        metrics_url = lifetime.enter_context(serving_metrics(address))  # before a run store is made
         if server_url is None:
             graphs = project(settings)
             _log_ignored(graphs)
@@ -148,6 +155,7 @@ async def serve_on(
             thread_id=thread_id,
             auth=auth,
             has_started=has_started,
+            metrics_url=metrics_url,
         )
 
 
@@ -162,6 +170,7 @@ async def serve_agents(
     opens: str = "/",
     auth: LangGraphAuth | None = None,
     has_started: Callable[[], None] | None = None,
+    metrics_url: str | None = None,
 ) -> None:
     """Serves agents until a signal arrives.
 
@@ -176,6 +185,7 @@ async def serve_agents(
         auth: Decides who the users are and what they may do. If None, the token decides, as in `agui_app` without
             `authorize`.
         has_started: Called once the server accepts requests.
+        metrics_url: Where Prometheus is answered, to print at the start.
     """
     os.environ.pop("WEB_CONCURRENCY", None)  # would start uvicorn's own workers; only --workers does that here
     if auth is not None and settings.token is not None:
@@ -205,26 +215,28 @@ async def serve_agents(
         token=token,
         has_auth=auth is not None,
         inspector=f"{url}{opens}" if inspects else None,
+        metrics=metrics_url,
     )
     output = [*filter(None, [host_warning(settings.host) if auth is None else None]), *lines]
 
     seconds = f"{settings.grace:g} seconds"
+    say = print_log_lines if settings.log_format == "json" else _print_lines
     drain = "" if store is None or not store.is_shared else f", then runs have {settings.drain:g}"
     stopping = f"Stopping: open streams have {seconds} to end{drain}. Press Ctrl-C again to end them at once."
 
     def announce() -> None:
         if not settings.is_quiet:
-            _print_lines(output)
+            say(output)
         if has_started is not None:
             has_started()
 
-    server = _Server(_config(app, settings), announce, lambda: _print_lines([] if settings.is_quiet else [stopping]))
+    server = _Server(_config(app, settings), announce, lambda: say([] if settings.is_quiet else [stopping]))
     await server.serve([Accepting(bound)])
 
 
 def set_logging(settings: ServeSettings) -> None:
-    """Logs to stderr, at the level in the settings."""
-    logging.basicConfig(level=settings.log_level.upper(), format="%(levelname)s %(name)s: %(message)s")
+    """Logs to stderr, at the level and in the format in the settings."""
+    set_up_logs(settings.log_level, settings.log_format)
     logging.getLogger("uvicorn.error").addFilter(_is_no_refused_socket)
     logging.getLogger("uvicorn.error").addFilter(_is_no_credential)
     if settings.debug:

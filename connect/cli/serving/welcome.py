@@ -34,6 +34,7 @@ def welcome(
     token: str | None,
     has_auth: bool,
     inspector: str | None,
+    metrics: str | None,
 ) -> Iterator[str]:
     """Yields the lines to print.
 
@@ -46,6 +47,7 @@ def welcome(
         token: The token of the app; None if it is in the environment, and then it is not printed.
         has_auth: Whether the project's `auth` decides what users may do, instead of a token.
         inspector: The URL of the inspector, if it is served.
+        metrics: The URL at which Prometheus is answered, if it is.
     """
     for agent in agents:
         yield f"{agent}  {url}/{agent}"
@@ -63,6 +65,8 @@ def welcome(
     for line in react(url, agents[0], thread_id):
         yield f"  {line}"
     yield ""
+    if metrics is not None:
+        yield f"Metrics for Prometheus are at {metrics}"
     yield threads
     if not origins:
         yield "Pages of other origins are refused; allow one with --origin http://localhost:5173"

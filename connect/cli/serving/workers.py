@@ -37,6 +37,8 @@ def serve_by_workers(settings: ServeSettings, work: Work) -> int:
     served."""
     if platform_url(settings) is not None:
         raise Misuse("--workers is only for your own graphs")
+    if settings.metrics is not None:
+        raise Misuse("--metrics is for one process; start several with a port each, instead of --workers")
     if settings.redis is None and settings.sqlite is None:
         raise Misuse(
             f"--workers {settings.workers}: the processes must share their threads and runs: add --sqlite FILE, or "

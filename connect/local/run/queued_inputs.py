@@ -19,6 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeVar
 
+from ... import metrics
 from ...errors import NotRunError, RequestError, ServerEndsError, log_context
 from ...events.encoded import Batches
 from ...events.relay import Relayed, relaying
@@ -83,6 +84,7 @@ class QueuedInputs:
         """
         task = asyncio.get_running_loop().create_task(work)
         label = log_context(agent, thread.thread_id, run_id)
+        metrics.input_queued(1)
         self._queued[task] = _Queued(agent, thread, label, needs_reader, as_json, came_with)
         task.add_done_callback(self._disown)
         return task
@@ -167,6 +169,7 @@ class QueuedInputs:
 
     def _disown(self, task: asyncio.Task[Any]) -> None:
         queued = self._queued.pop(task)
+        metrics.input_queued(-1)
         self._wake(queued.thread)
         error = None if task.cancelled() else task.exception()
         if isinstance(error, RequestError):

@@ -1,19 +1,23 @@
-"""`RunReport`: the report of one run of this process. It keeps the run's span, counts its events and seconds, and logs
-its start and its end. It decides nothing about the run.
+"""`RunReport`: the report of one run of this process. It keeps the run's span, counts its events and seconds, logs its
+start and its end, and tells `metrics` about them. It decides nothing about the run.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from contextvars import Context
-from typing import Any
+from typing import Any, Final
 
+from ... import metrics
 from ...errors import log_context
 from ...tracing import Span
 from .run_input import MOST_LOSSES
 from .summary import Outcome, RunSummary
+
+_SHOWS: Final = ("TEXT_MESSAGE_", "REASONING_", "TOOL_CALL_", "ACTIVITY_")
+"""How the types of events begin that show something. Snapshots and steps come before the graph has done anything."""
 
 _log = logging.getLogger(__name__)
 
@@ -28,6 +32,9 @@ class RunReport:
         self.events = 0
         """The number of events that the run has emitted."""
         self._agent, self._attempt, self._losses = agent, attempt, losses
+        self._name = str(getattr(agent, "name", agent))
+        self.waits_to_show = False
+        """Whether the first event that shows something is to be reported (`look_at`)."""
         self._span = Span("run", agent)
         self._now = asyncio.get_running_loop().time
         self._started = self._now()
@@ -50,12 +57,20 @@ class RunReport:
 
     def begin(self) -> None:
         """Logs that the run has started, or is continued. A run that is not tried again is in the log when it ends."""
+        metrics.run_started(self._name, is_continued=self._attempt > 1)
+        self.waits_to_show = metrics.is_on()
         if self._losses >= MOST_LOSSES:
             return
         if self._attempt > 1:
             _log.warning("The run is continued by this process, attempt %d (%s).", self._attempt, self.label)
         else:
             _log.info("Run started (%s).", self.label)
+
+    def look_at(self, events: Iterable[Mapping[str, Any]]) -> None:
+        """Looks for the first event that shows something, and reports how long it took."""
+        if any(event["type"].startswith(_SHOWS) for event in events):
+            self.waits_to_show = False
+            metrics.run_shows(self._name, self._now() - self._started)
 
     def stop(self) -> None:
         """Stops the clock: the run's graph has stopped, and its functions have returned."""
@@ -64,7 +79,7 @@ class RunReport:
     def summary(self, outcome: Outcome, terminal: Mapping[str, Any]) -> RunSummary:
         """Returns the run in numbers. `terminal`: its terminal event."""
         return RunSummary(
-            agent=str(getattr(self._agent, "name", self._agent)),
+            agent=self._name,
             thread_id=self._thread_id,
             run_id=self._run_id,
             outcome=outcome,
@@ -78,10 +93,12 @@ class RunReport:
     def hand_over(self) -> None:
         """Logs that another process is to continue the run, and ends its span."""
         self._span.end("handed over", events=self.events)
+        metrics.run_handed_over(self._name)
         _log.warning("The run is handed over to another process (%s).", self.label)
 
     def end(self, summary: RunSummary) -> None:
         """Logs the end of the run, and ends its span."""
+        metrics.run_ended(self._name, summary.outcome, summary.seconds, summary.code, summary.usage)
         tokens = {"input_tokens": summary.tokens("inputTokens"), "output_tokens": summary.tokens("outputTokens")}
         attempt = self._attempt if self._attempt > 1 else None
         self._span.end(summary.outcome, events=summary.events, code=summary.code, tokens=tokens, attempt=attempt)

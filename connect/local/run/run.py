@@ -369,6 +369,8 @@ class Run:
 
     def _emit(self, events: list[dict[str, Any]]) -> None:
         self._report.events += len(events)
+        if self._report.waits_to_show:
+            self._report.look_at(events)
         self._event_log.publish(events)
 
     def _emit_end(self, error: Exception | None = None) -> None:

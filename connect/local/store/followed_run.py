@@ -49,6 +49,7 @@ from dataclasses import replace
 from typing import Final, cast
 
 from ....translator import PROTOCOL_VERSION, ClientView, error_event, events
+from ... import metrics
 from ...access import Metadata
 from ...errors import StoreUnavailableError, log_context
 from ...events.encoded import Batch, EncodedEvent
@@ -439,6 +440,7 @@ class FollowedRun:
 
     def _lose(self) -> None:
         _log.warning("The process that ran the run is lost (%s).", self.label)
+        metrics.run_lost()
         self.is_lost = True
         self._end("failed")
 

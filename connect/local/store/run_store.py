@@ -37,6 +37,7 @@ from weakref import WeakSet, WeakValueDictionary
 
 from langgraph.pregel import Pregel
 
+from ... import metrics
 from ...errors import RunConflictError, StoreUnavailableError, log_context
 from ...events.event_log import EventLog
 from ..checkpointers import has_checkpointer
@@ -121,6 +122,8 @@ class RunStore(ABC):
 
     is_shared: bool = True
     """Whether other processes read and stop the runs of this one."""
+    system: str = "other_sql"
+    """The name of the database in OpenTelemetry's conventions (`db.system.name`)."""
 
     def __init__(
         self,
@@ -157,6 +160,8 @@ class RunStore(ABC):
         self._owner = uuid4().hex
         self._background = Background()
         self._database = self._connect(self._owner, self._background, self._wake)
+        if self.is_shared:
+            self._database = metrics.measured(self._database, self.system)
         self._appends = Appends(self._database)
         self._logs = Logs(self._database, self._background)
         self._contact = Contact(self._database, self._background)

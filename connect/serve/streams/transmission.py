@@ -25,6 +25,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from ....translator import OpenItems
+from ... import metrics
 from ...errors import ServerEndsError, failed, log_context, unexpected
 from ...events.encoded import Batch, Batches, to_batch
 from ...events.streams import Wire
@@ -193,11 +194,16 @@ class _Transmission:
         return self._stream.stays and self._batches.is_between and not self._sink.is_sending
 
     async def _send_all(self) -> None:
+        is_timed, has_caught_up = metrics.is_on(), False
         while True:
-            is_last = False
+            is_last, emitted_at = False, None
             before = self._batches.last
             try:
-                body = self._wire.encode(await self._batches.next())
+                batch = await self._batches.next()
+                if is_timed and has_caught_up and batch:
+                    emitted_at = getattr(batch[0], "emitted_at", None)
+                has_caught_up = True
+                body = self._wire.encode(batch)
             except StopAsyncIteration:
                 return
             except Exception:
@@ -207,6 +213,8 @@ class _Transmission:
                 body, is_last = self._last_bytes(to_batch([unexpected()])), True
             if body:
                 await self._sink.send(body)
+            if emitted_at is not None:
+                metrics.event_sent(emitted_at)
             if is_last or (self._closing.has_begun and self._is_idle()):
                 return
 

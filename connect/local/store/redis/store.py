@@ -32,6 +32,8 @@ class RedisRunStore(RunStore):
     arguments.
     """
 
+    system = "redis"
+
     def __init__(
         self,
         redis: str | Redis,

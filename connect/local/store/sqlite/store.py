@@ -30,6 +30,8 @@ class SqliteRunStore(RunStore):
     Agents must have names. The store opens the file when it is first used. Raises `ValueError` for invalid arguments.
     """
 
+    system = "sqlite"
+
     def __init__(
         self,
         path: str | os.PathLike[str],
