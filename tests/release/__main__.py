@@ -59,6 +59,8 @@ def _check(made: Artefacts) -> None:
     """Raises `SystemExit` for what a linter of archives finds, and for versions that differ."""
     run("twine", "check", "--strict", str(made.sdist), str(made.wheel), within=ROOT)
     run("check-wheel-contents", str(made.wheel), within=ROOT)
+    run("hadolint", "examples/operations/Dockerfile", within=ROOT)
+    run("gixy", "examples/operations/nginx.conf", within=ROOT)
     run(str(ROOT / PAGES / "node_modules/.bin/publint"), "--strict", str(made.npm), within=ROOT)
     npm = json.loads((ROOT / PAGES / "package.json").read_text(encoding="utf-8"))["version"]
     if {_version(made), npm} != {made.sdist.name.removesuffix(".tar.gz").rpartition("-")[2]}:

@@ -111,13 +111,14 @@ def use_archive(archive: str, url: str, folder: Path) -> None:
 def serving(environment: Environment) -> Iterator[str]:
     """The URL of `langgraph-agui serve` in this environment, which is stopped at the end of the block."""
     command = [environment.program("langgraph-agui"), "serve", "./agent.py:graph", "--port", "0"]
-    with subprocess.Popen(command, cwd=environment.folder, stdout=subprocess.PIPE, text=True) as server:
+    with subprocess.Popen(command, cwd=environment.folder, stderr=subprocess.PIPE, text=True) as server:
         try:
-            assert server.stdout is not None
-            address = re.search(r"http://[\w.:]+", server.stdout.readline())
+            assert server.stderr is not None
+            addresses = (re.search(r"^agent +(http://[\w.:]+)/agent$", line) for line in server.stderr)
+            address = next(filter(None, addresses), None)
             if address is None:
                 raise SystemExit("serve printed no address")
-            yield address[0]
+            yield address[1]
         finally:
             server.terminate()
             server.communicate()

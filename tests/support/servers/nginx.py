@@ -45,16 +45,24 @@ def running_nginx(location: str, outside: str = "") -> Iterator[str]:
     Raises `ServerStartError`, with what it has logged, for a configuration that it does not take."""
     port = free_port()
     user = "user root;" if os.geteuid() == 0 else ""
+    config = _CONFIG.format(user=user, outside=outside, port=port, location=location)
+    with running_config(config, f"http://127.0.0.1:{port}", "/is-up") as url:
+        yield url
+
+
+@contextmanager
+def running_config(text: str, url: str, ready: str) -> Iterator[str]:
+    """The URL of an nginx with this configuration, once it answers the path `ready` with 200."""
     with tempfile.TemporaryDirectory() as folder:
         config = Path(folder) / "nginx.conf"
-        config.write_text(_CONFIG.format(user=user, outside=outside, port=port, location=location))
+        config.write_text(text)
         # Debian has it where only root looks for programs.
         program = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin") or "nginx"
         command = [program, "-p", folder, "-e", "error.log", "-c", str(config)]
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
             try:
-                _wait(process, f"http://127.0.0.1:{port}/is-up")
-                yield f"http://127.0.0.1:{port}"
+                _wait(process, f"{url}{ready}")
+                yield url
             finally:
                 process.terminate()
 
