@@ -1,5 +1,5 @@
-"""Who gets in, and that each user sees only their own threads. `AGENT_USERS` has the users by their tokens, as JSON: ask
-your identity provider in its place. A stranger's request is refused before its body is read."""
+"""Who gets in, and that each user sees only their own threads. `AGENT_USERS` has the users by their tokens, as JSON;
+ask your identity provider in its place. A stranger's request is refused before its body is read."""
 
 import hmac
 import json
