@@ -90,7 +90,7 @@ def test_strangers_do_not_get_in_and_users_see_their_own_threads_in_any_process(
         headers = {"host": "agents.example", **who}
         return httpx.request(method, f"{public}{path}", headers=headers, json=body, timeout=WITHIN, trust_env=False)
 
-    for who in ({}, {"Authorization": "Bearer "}, {"Authorization": "Bearer token-of-nobody"}):
+    for who in ({}, {"Authorization": "Basic YW5uOg=="}, {"Authorization": "Bearer token-of-nobody"}):
         for method, path, body in (
             ("POST", "/agent", asking("hi")),
             ("POST", "/agent/connect", asking("hi")),
