@@ -2,18 +2,18 @@ import { resolve } from "node:path";
 
 import { defineConfig } from "vite";
 
-// The whole chat, one with `useLangGraphInterrupt`, and two pages without CopilotKit's own user interface, which are built
-// in a few seconds.
+// Four pages with the whole chat, and two without CopilotKit's own user interface, which are built in a few seconds.
 // PAGES=headless builds only that one.
-const pages = (process.env.PAGES ?? "index langgraph_interrupt headless").split(" ");
+const pages = (process.env.PAGES ?? "index langgraph_interrupt headless features users").split(" ");
+const ours = resolve(import.meta.dirname, "../../clients/typescript/src");
 
 export default defineConfig({
   base: "./",
   esbuild: { jsx: "automatic" },
   // The package as it is in this checkout. A page of your own installs it, and needs none of this.
   resolve: {
-    alias: { "langgraph-agui/react": resolve(import.meta.dirname, "../../clients/typescript/src/react.ts") },
-    dedupe: ["react"],
+    alias: { "langgraph-agui/react": resolve(ours, "react.ts"), "langgraph-agui": resolve(ours, "index.ts") },
+    dedupe: ["react", "@ag-ui/client"],
   },
   build: {
     chunkSizeWarningLimit: 5000,

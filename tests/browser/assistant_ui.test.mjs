@@ -88,6 +88,21 @@ scenario("assistant-ui has a question of the graph after a reload, and the run g
   if (await question.count()) throw new Error("an answered question is asked again");
 });
 
+scenario("assistant-ui has approvals of LangChain's middleware after a reload, and the tool runs if it is approved", async (page) => {
+  const question = page.getByRole("group", { name: "question" });
+  const results = async () => (await page.innerText("body")).match(/cancel_trip: .+/g) ?? [];
+  for (const [place, button] of ["Approve", "Reject"].entries()) {
+    await say(page, "cancel");
+    await question.getByText("cancel_trip").waitFor();
+    await page.reload();
+    await question.getByText("cancel_trip").waitFor();
+    await question.getByRole("button", { name: button }).click();
+    await until(async () => (await results()).length > place, () => page.innerText("body"));
+  }
+  const [approved, rejected] = await results();
+  if (approved !== "cancel_trip: It is cancelled." || rejected === approved) throw new Error(`${approved}\n${rejected}`);
+});
+
 scenario("assistant-ui lists threads, begins new ones, and shows another without stopping its run", async (page) => {
   const list = page.getByLabel("threads");
   await say(page, "plan");
@@ -137,7 +152,7 @@ scenario("assistant-ui sends an image, which the thread has after a reload", asy
   await say(page, "talk");
   await reads(page, "tower.png talk", WHOLE);
   await page.reload();
-  await reads(page, "image talk", WHOLE);
+  await reads(page, "tower.png talk", WHOLE);
 });
 
 scenario("assistant-ui takes a message only when the thread is loaded, which would replace it", async (page) => {

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { Stage, until } from "./harness.mjs";
+import { Chat } from "./copilot_chat.mjs";
+import { Stage } from "./harness.mjs";
 
 const WHOLE = "One two three four five six seven eight.";
 /** What a page says of a failed run, and of a server that is away. */
@@ -15,40 +16,6 @@ after(() => stage?.strike());
 
 const scenario = (name, play, options = {}) =>
   test(`chat: ${name}`, (t) => stage.visit(t, { page: "index", ...options }, (page) => play(new Chat(page), page)));
-
-/** CopilotKit's chat, as a person sees it. */
-class Chat {
-  constructor(page) {
-    this.page = page;
-    this.button = page.getByTestId("copilot-send-button");
-    this.question = page.getByLabel("question");
-  }
-
-  /** The same conversation once more, loaded. */
-  async inAnotherTab() {
-    const page = await this.page.context().newPage();
-    const loaded = page.waitForResponse((response) => response.url().endsWith("/connect"));
-    await page.goto(this.page.url());
-    await loaded;
-    return new Chat(page);
-  }
-
-  /** Says it as soon as no run goes on: until a run has ended, which is later than its last word, the button stops it. */
-  async say(text) {
-    await until(() => this.button.isDisabled(), "the run does not end");
-    await this.page.getByTestId("copilot-chat-textarea").fill(text);
-    await this.button.click();
-  }
-
-  /** Returns when these are the agent's answers so far, and no others. */
-  async answers(...expected) {
-    const answers = () => this.page.getByTestId("copilot-assistant-message").allInnerTexts();
-    await until(async () => {
-      const said = (await answers()).map((text) => text.trim()).filter(Boolean);
-      return said.length === expected.length && said.every((text, place) => text === expected[place]);
-    }, async () => `expected ${JSON.stringify(expected)}, got ${JSON.stringify(await answers())}`);
-  }
-}
 
 scenario("text is shown while it is said, and a reload goes on with it", async (chat, page) => {
   stage.gates.hold("talk 3");

@@ -39,9 +39,10 @@ const FLAGS = ["no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "dis
 export class Stage {
   /**
    * `guide`: the guide's own server, with its page, in place of the planner's. `platform`: the planner is on a LangGraph
-   * server, and pages are named by their paths in the repository. `compatibleWith`: for whose pages the planner is served.
+   * server, and pages are named by their paths in the repository. `features`: the server of the features. `compatibleWith`:
+   * for whose pages the planner is served.
    */
-  static async set({ runtime = false, guide = false, platform = false, example = "copilotkit", compatibleWith } = {}) {
+  static async set({ runtime, guide, platform, features, example = "copilotkit", compatibleWith } = {}) {
     const stage = new Stage();
     stage.env = compatibleWith && { COMPATIBLE_WITH: compatibleWith };
     stage.fragment = platform ? "" : FRAGMENT; // the platform's page lists no threads
@@ -52,11 +53,12 @@ export class Stage {
     stage.origin = `http://127.0.0.1:${guide ? stage.port : stage.pages.address().port}`;
     const planner = ["tests.browser.server", stage.port, join(stage.folder, "threads.sqlite"), stage.origin];
     if (guide) stage.command = ["tests.browser.guide_server", stage.port];
+    else if (features) stage.command = ["tests.browser.features_server", stage.port, stage.origin];
     else stage.command = platform ? ["tests.browser.platform_server", stage.port, stage.origin] : planner;
     stage.health = guide ? "/agui/health" : "/health";
     await stage.startServer();
     if (platform) stage.platform = await (await fetch(`http://127.0.0.1:${stage.port}/platform`)).text();
-    const front = runtime ? await stage.#startRuntime() : stage.port;
+    const front = runtime ? await stage.startRuntime({ default: "planner" }) : stage.port;
     const leads = `MAP localhost:8000 127.0.0.1:${front}, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1`;
     const args = [...FLAGS.map((flag) => `--${flag}`), `--host-resolver-rules=${leads}`];
     stage.browser = await chromium.launch({ executablePath: CHROMIUM, args });
@@ -85,10 +87,14 @@ export class Stage {
     }, () => `the server does not answer:\n${said.join("")}`, STARTS_WITHIN);
   }
 
-  /** The runtime's port. It runs in a process of its own; what it prints is in `runtimeOutput`. */
-  async #startRuntime() {
+  /**
+   * The runtime's port. It runs in a process of its own; what it prints is in `runtimeOutput`. `agents`: the names that its
+   * pages know, with those of the server.
+   */
+  async startRuntime(agents) {
     const port = await freePort();
-    const args = [join(import.meta.dirname, "runtime.mjs"), String(port), `http://127.0.0.1:${this.port}/planner`];
+    const named = Object.entries(agents).map(([name, served]) => `${name}=http://127.0.0.1:${this.port}/${served}`);
+    const args = [join(import.meta.dirname, "runtime.mjs"), String(port), ...named];
     const env = { ...process.env, COPILOTKIT_TELEMETRY_DISABLED: "true" };
     this.runtime = spawn(process.execPath, args, { env, stdio: ["ignore", "pipe", "pipe"] });
     this.runtimeOutput = [];

@@ -7,6 +7,7 @@ map      a tool of the browser; its result is answered
 tour     a tool of the browser next to one of the server, called by an agent that is a node (`PageTools`)
 guided   the same tool of the browser, called by an agent that a tool of the server has called
 sold     a tool of the browser, next to one of the server that asks (an interrupt)
+cancel   a tool of the server that LangChain's `HumanInTheLoopMiddleware` asks about
 book     asks (an interrupt); says what was answered (`booked 0`, ...)
 surface  a tool that asks a model for an A2UI surface (points `surface 0`, ...)
 overbook asks, and fails when it is answered (`overbooked 0`, ...)
@@ -18,6 +19,7 @@ from typing import Annotated, Any, Literal
 
 from ag_ui_langgraph import get_a2ui_tools
 from langchain.agents import create_agent
+from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph.graph import END, START, StateGraph
@@ -63,6 +65,7 @@ _CALLS: dict[str, list[tuple[str, dict[str, Any]]]] = {
     "guide": [("show_on_map", MAP)],
     "sold": [("pay", {}), ("show_on_map", MAP)],
     "surface": [("generate_a2ui", {"intent": "create"})],
+    "cancel": [("cancel_trip", {"why": "rain"})],
 }
 """What an agent calls that is asked for this."""
 
@@ -95,6 +98,12 @@ def price() -> str:
 def pay() -> str:
     """Pays for a ticket, if the user agrees."""
     return "paid" if interrupt({"question": "Shall I pay?"}) is True else "not paid"
+
+
+@tool
+def cancel_trip(why: str) -> str:
+    """Cancels the trip."""
+    return "It is cancelled."
 
 
 @tool
@@ -147,9 +156,9 @@ def planner(checkpointer: Checkpointer) -> Graph:
         todos = [{"content": f"Add {name}", "status": "completed"}]
         return {"stops": {name: STOPS[name]}, "todos": todos, "messages": [message]}
 
-    def first(state: Planned) -> Literal["agent", "ask", "speak"]:
+    def first(state: Planned) -> Literal["agent", "approver", "ask", "speak"]:
         if state["messages"][-1].text in _CALLS:
-            return "agent"
+            return "approver" if state["messages"][-1].text == "cancel" else "agent"
         return "ask" if _turn(state["messages"]) in ("book", "overbook") else "speak"
 
     def after(state: Planned) -> str:
@@ -163,6 +172,8 @@ def planner(checkpointer: Checkpointer) -> Graph:
 
     graph = StateGraph(Planned).add_node("speak", speak).add_node("ask", ask).add_node("add_stop", add_stop)
     graph.add_node("agent", create_agent(AgentModel(), tools, middleware=[PageTools()]))
-    graph.add_conditional_edges(START, first, ["agent", "ask", "speak"]).add_edge("ask", "speak")
+    approved = HumanInTheLoopMiddleware(interrupt_on={"cancel_trip": True})
+    graph.add_node("approver", create_agent(AgentModel(), [cancel_trip], middleware=[approved]))
+    graph.add_conditional_edges(START, first, ["agent", "approver", "ask", "speak"]).add_edge("ask", "speak")
     graph.add_conditional_edges("speak", after, ["add_stop", END]).add_edge("add_stop", "speak")
     return graph.compile(checkpointer=checkpointer)

@@ -1,9 +1,9 @@
 """Sends the messages of a response to one reader over HTTP: `Sender`. `transmission` decides which bytes are sent.
 
 - If nothing was sent for `heartbeat` seconds, a comment is sent, so that proxies do not close the connection.
-- In an event stream, the comment `connection lost` is sent when the server from which the events come is lost, and in
-  place of each heartbeat until it is back. Then the comment is `connection back`. Only comments can be sent at any
-  time: clients of AG-UI accept no event between two runs.
+- When the server from which the events come is lost, the comment `connection lost` is sent, and in place of each
+  heartbeat until it is back. Then the comment is `connection back`. No events are sent for that, because clients of
+  AG-UI accept none between two runs. Lines of JSON have no comments: there, it is the object that WebSockets get.
 - If a reader does not take a message within `timeout` seconds, that is a `failure`, and nothing more is sent.
 
 Both use one timer for the whole stream. A timer or a task for each message would cost more than the message itself.
@@ -20,11 +20,14 @@ from typing import Final
 
 from starlette.types import Message, Receive, Send
 
-from ...events.streams import Wire
+from ...events.streams import JsonLines, Sse, Wire
 from .connection import PIECE, Connection
 
-_LOST: Final = b": connection lost\n\n"
-_BACK: Final = b": connection back\n\n"
+_SERVER: Final = {
+    Sse.media_type.partition(";")[0]: (b": connection lost\n\n", b": connection back\n\n"),
+    JsonLines.media_type: (b'{"connection":"lost"}\n', b'{"connection":"back"}\n'),
+}
+"""By media type, what is sent when that server is lost, and when it is back."""
 
 
 class NotReadError(Exception):
@@ -73,6 +76,7 @@ class Sender:
         self._wire = wire
         self._bytes = wire.heartbeat
         """The next comment."""
+        self._lost, self._back = _SERVER.get(wire.media_type.partition(";")[0], (wire.heartbeat, wire.heartbeat))
         self._loop = asyncio.get_running_loop()
         self._since = self._loop.time()
         """When the last message was passed to the server, or was taken by it."""
@@ -130,13 +134,12 @@ class Sender:
                 self._comment = None  # not reset by a task that was cancelled before it began
 
     def show_server(self, server: ServerConnection) -> None:
-        """Sends comments about the connection to the server from which the events come; see the rules of this
+        """Tells the reader of the connection to the server from which the events come; see the rules of this
         module."""
-        if self._wire.media_type.startswith("text/event-stream"):
-            server.listen(partial(self._tell, server))
+        server.listen(partial(self._tell, server))
 
     def _tell(self, server: ServerConnection) -> None:
-        self._bytes = _LOST if server.is_lost else _BACK
+        self._bytes = self._lost if server.is_lost else self._back
         if not self.is_sending and self._comment is None:
             self._comment = self._loop.create_task(self._send_comment())
 
@@ -155,7 +158,7 @@ class Sender:
     async def _send_comment(self) -> None:
         try:
             comment = self._bytes
-            if comment is _BACK:
+            if comment is self._back:
                 self._bytes = self._wire.heartbeat
             await self._put({"type": "http.response.body", "body": comment, "more_body": True})
         except Exception as error:

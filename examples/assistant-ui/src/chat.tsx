@@ -10,6 +10,7 @@ import {
 } from "@assistant-ui/react";
 import { createRoot } from "react-dom/client";
 
+import { useConnection } from "./connection";
 import { MapTool, Questions, Stops } from "./parts";
 import { GraphRuntime } from "./runtime";
 import { useThreads } from "./threads";
@@ -61,8 +62,10 @@ function Thread() {
 
 function Page() {
   const threads = useThreads(SERVER, AGENT, HEADERS);
+  const connection = useConnection(`${SERVER}/${AGENT}`, threads.threadId);
   return (
-    <GraphRuntime key={threads.threadId} url={`${SERVER}/${AGENT}`} threads={threads}>
+    <GraphRuntime key={`${threads.threadId} ${connection.loads}`} url={`${SERVER}/${AGENT}`} threads={threads}>
+      {connection.text && <p role="status">{connection.text}</p>}
       <MapTool />
       <ThreadListPrimitive.Root aria-label="threads">
         <ThreadListPrimitive.New>New thread</ThreadListPrimitive.New>

@@ -2,14 +2,27 @@
 //
 //     langgraph-agui serve chat=my_app:graph --origin http://localhost:5173
 
-import { AssistantRuntimeProvider, SimpleImageAttachmentAdapter, type ThreadHistoryAdapter } from "@assistant-ui/react";
+import {
+  AssistantRuntimeProvider,
+  SimpleImageAttachmentAdapter,
+  type PendingAttachment,
+  type ThreadHistoryAdapter,
+} from "@assistant-ui/react";
 import { useAgUiRuntime } from "@assistant-ui/react-ag-ui";
 import { useEffect, useMemo, useRef, useState, type ReactNode } from "react";
 
 import { PageAgent } from "./agent";
 import type { ThreadList } from "./threads";
 
-const attachments = new SimpleImageAttachmentAdapter();
+/** Images with the names of their files, which assistant-ui's own adapter does not send. */
+class NamedImages extends SimpleImageAttachmentAdapter {
+  override async send(attachment: PendingAttachment) {
+    const sent = await super.send(attachment);
+    return { ...sent, content: sent.content.map((part) => ({ ...part, filename: attachment.name })) };
+  }
+}
+
+const attachments = new NamedImages();
 
 /**
  * What the chat's components are put into. `url`: the agent's, such as `http://127.0.0.1:8000/chat`. `threads`: the list,

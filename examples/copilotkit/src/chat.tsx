@@ -6,14 +6,16 @@ import { useWatch } from "langgraph-agui/react";
 import { createRoot } from "react-dom/client";
 
 import { ACTIVITIES } from "./activities";
+import { Connection } from "./connection";
 import { AGENT, HEADERS, RUNTIME_URL, useThread } from "./page";
 import { PlanView, Question, useMap } from "./plan";
 
 function DayPlanner({ thread }: { thread: string }) {
   const { copilotkit } = useCopilotKit();
   const { agent, isReady } = useAgent({ agentId: AGENT });
+  const hasFailed = copilotkit.runtimeConnectionStatus === "error"; // the watch says why
   // The chat connects when it is mounted; this shows the runs that others start later, too.
-  const { connection, retry } = useWatch(isReady ? agent : null, {
+  const watching = useWatch(isReady || hasFailed ? agent : null, {
     threadId: thread,
     connect: () => copilotkit.connectAgent({ agent }),
   });
@@ -23,7 +25,7 @@ function DayPlanner({ thread }: { thread: string }) {
     <>
       <CopilotChat agentId={AGENT} threadId={thread} />
       <aside>
-        {connection === "lost" && <button onClick={retry}>The connection is lost. Try again now</button>}
+        <Connection {...watching} />
         <PlanView plan={agent.state} />
         {place && <p role="status">On the map: {place}</p>}
       </aside>

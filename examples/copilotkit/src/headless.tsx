@@ -6,6 +6,7 @@ import { useWatch } from "langgraph-agui/react";
 import { useEffect, useState, type FormEvent } from "react";
 import { createRoot } from "react-dom/client";
 
+import { Connection } from "./connection";
 import { AGENT, RUNTIME_URL, threadOfPage } from "./page";
 import { PlanView, Question, useMap } from "./plan";
 
@@ -20,10 +21,12 @@ function DayPlanner() {
 
   // The thread from the server, the active run, and every run to come, whoever starts it. A message that is sent before the
   // thread is there would be lost.
-  const { connection, retry } = useWatch(isReady ? agent : null, {
+  const hasFailed = copilotkit.runtimeConnectionStatus === "error"; // the watch says why
+  const watching = useWatch(isReady || hasFailed ? agent : null, {
     threadId: THREAD,
     connect: () => copilotkit.connectAgent({ agent }),
   });
+  const { connection } = watching;
   const isLoaded = connection === "live" || connection === "unwatched";
   const status = agent.isRunning ? "running" : isLoaded ? "idle" : connection;
 
@@ -37,7 +40,7 @@ function DayPlanner() {
       <p role="status" aria-label="run">
         {status}
       </p>
-      {connection === "lost" && <button onClick={retry}>Try again now</button>}
+      <Connection {...watching} />
       <ol aria-label="conversation">
         {agent.messages.map((message) => (
           <li key={message.id} data-role={message.role}>

@@ -119,27 +119,31 @@ async def test_a_platform_that_stays_away_is_lost_for_the_readers_of_a_run_and_n
 
 
 async def test_readers_are_told_that_the_platform_is_lost_and_that_it_is_back(dev_server: str) -> None:
-    """By comments, or by objects over a WebSocket, between two runs: clients of AG-UI accept no event there."""
+    """By comments, or by objects (lines of JSON, a WebSocket), between two runs, where clients accept no event."""
     async with proxied(dev_server) as way, get_client(url=way.url) as platform:
         agent = Agent(Platform(platform, "gated_chat"), retry=RetryPolicy(initial_delay=0.01, max_delay=0.05))
         app = agui_app({"chat": agent}, websocket=True)
         async with served(app, ws="websockets-sansio") as server, server.client() as client:
             await client.post("/chat", json=posted(thread := str(uuid.uuid4()), "hi", run_id=str(uuid.uuid4())))
             address = f"ws://127.0.0.1:{server.port}/chat/ws?thread={thread}"
+            ndjson = {"Accept": "application/x-ndjson"}
             async with (
                 client.stream("GET", f"/watch/{thread}") as response,
+                client.stream("GET", f"/watch/{thread}", headers=ndjson) as json_response,
                 connect(address, proxy=None) as socket,
             ):
                 await socket.send('{"do": "watch"}')
-                lines, objects = response.aiter_lines(), aiter(socket)
-                for read in (lines, objects):
+                lines, json_lines, objects = response.aiter_lines(), json_response.aiter_lines(), aiter(socket)
+                for read in (lines, json_lines, objects):
                     await _until(read, "RUN_FINISHED")
                 way.close()
                 await _until(lines, ": connection lost")
-                assert await anext(objects) == '{"connection":"lost"}'
+                for read in (json_lines, objects):
+                    assert await anext(read) == '{"connection":"lost"}'
                 way.open()
                 await _until(lines, ": connection back")
-                assert await anext(objects) == '{"connection":"back"}'
+                for read in (json_lines, objects):
+                    assert await anext(read) == '{"connection":"back"}'
 
 
 async def _until(lines: AsyncIterator[str | bytes], text: str) -> None:
