@@ -117,7 +117,7 @@ scenario("calls are approved as edited and rejected, and the run goes on", async
   await inspector.begins("approval", "go");
   await inspector.is("Waiting");
   await inspector.press("Edit");
-  const draft = page.getByLabel("Arguments");
+  const draft = page.getByLabel("Arguments", { exact: true });
   await draft.fill("{");
   assert.ok(await page.getByRole("button", { name: "Approve as edited" }).isDisabled());
   await draft.fill('{"a": 40, "b": 2}');
@@ -150,7 +150,43 @@ scenario("a new thread takes its first message at once, and a failed run says so
   await page.locator("textarea:focus").waitFor();
   await page.keyboard.type("fail\n");
   await inspector.is("Failed");
-  await inspector.shows("The run failed");
+  await inspector.shows("The run failed in speak");
+  await inspector.shows("Started with --debug");
+  await page.getByRole("status", { name: "Run" }).getByText("The run failed in speak").waitFor();
+  await inspector.tab("Events");
+  const red = await page.evaluate(() => getComputedStyle(document.querySelector(".badge.failed")).color);
+  assert.equal(await page.locator(".event .type").getByText("RUN_ERROR", { exact: true }).evaluate((type) => getComputedStyle(type).color), red);
+  await inspector.tab("Timeline");
+  await page.locator(".bar.step.failed").waitFor();
+  const before = await inspector.events();
+  await inspector.press("Try again");
+  await until(async () => (await inspector.events()) > before, "the turn runs again");
+  await inspector.is("Failed");
+  assert.equal(await inspector.log.getByText("The run failed in speak").count(), 1);
+});
+
+scenario("an approval shows all of its arguments, and the focus goes on to the next, and to the message", async (inspector, page) => {
+  const code = "word ".repeat(2000) + "end";
+  const calls = ["one", "two"].map((name) => ({ name, args: { code, deep: { er: { still: Array.from({ length: 60 }, (_, place) => ({ place })) } } } }));
+  const events = [
+    { type: "RUN_STARTED", threadId: "t", runId: "r" },
+    { type: "RUN_FINISHED", threadId: "t", runId: "r", outcome: { type: "interrupt", interrupts: [{ id: "q", reason: "ask", metadata: { value: { action_requests: calls } } }] } },
+  ];
+  await opens(page, "approval.jsonl", events);
+  const shown = await page.locator(".approval").first().innerText();
+  assert.ok(shown.includes("end") && shown.includes("59"), "nothing is cut");
+  assert.equal(await page.locator(".approval").first().getByRole("button", { name: /more|all/ }).count(), 0);
+  await inspector.begins("approval", "go");
+  await inspector.is("Waiting");
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.locator(".approval").first().getByLabel("Copy the arguments").click();
+  await page.getByLabel("Copied").waitFor();
+  assert.deepEqual(Object.keys(JSON.parse(await page.evaluate(() => navigator.clipboard.readText()))), ["a", "b"]);
+  await inspector.press("Approve");
+  await page.locator(".approval button.primary:focus").waitFor();
+  await inspector.press("Approve");
+  await inspector.is("Idle");
+  await page.locator(".composer textarea:focus").waitFor();
 });
 
 scenario("a message is edited, and the thread forks there", async (inspector, page) => {

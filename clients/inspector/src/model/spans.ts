@@ -2,7 +2,7 @@
 
 import { isObject } from "./json.ts";
 import type { Entry } from "./log.ts";
-import type { Usage } from "./view.ts";
+import { closingAfter, type Usage } from "./view.ts";
 
 export type SpanKind = "step" | "subagent" | "tool" | "text" | "reasoning";
 
@@ -46,6 +46,7 @@ const CLOSES: { readonly [type: string]: [SpanKind, string] } = {
 export function runsOf(entries: readonly Entry[]): RunSpan[] {
   const runs: RunSpan[] = [];
   let open = new Map<string, Span>();
+  let closing: readonly string[] = [];
   for (const entry of entries) {
     const { event } = entry;
     let run = runs.at(-1);
@@ -60,6 +61,7 @@ export function runsOf(entries: readonly Entry[]): RunSpan[] {
     }
     if (run === undefined) continue;
     run.entries.push(entry);
+    closing = closingAfter(closing, event);
     const owner = event.type.startsWith("SUBAGENT") ? "" : (event.subagentRunId ?? "");
     const opens = Object.hasOwn(OPENS, event.type) && OPENS[event.type];
     if (opens) {
@@ -87,11 +89,16 @@ export function runsOf(entries: readonly Entry[]): RunSpan[] {
       run.usage = Array.isArray(event.usage) ? event.usage.filter(isObject) : [];
       run.outcome = event.type === "RUN_ERROR" ? String(event.code ?? "failed") : String(event.outcome?.type ?? "success");
       for (const span of open.values()) span.to = entry;
+      if (event.type === "RUN_ERROR" && event.code !== "cancelled") {
+        for (const span of run.spans) if (span.kind === "step" && closing.includes(span.name) && span.to && isLastOf(run.spans, span)) span.hasFailed = true;
+      }
       open = new Map();
     }
   }
   return runs;
 }
+
+const isLastOf = (spans: readonly Span[], span: Span): boolean => spans.findLast(({ kind, name }) => kind === span.kind && name === span.name) === span;
 
 /** The first lane of this kind that no span occupies that is still open. */
 function freeLane(spans: readonly Span[], { kind }: Span): number {

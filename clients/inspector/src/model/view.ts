@@ -28,24 +28,37 @@ export interface View {
   readonly runId?: string;
   readonly interrupts: readonly Interrupt[];
   /** Why the last run failed. */
-  readonly error?: { readonly message: string; readonly code?: string };
+  readonly error?: { readonly message: string; readonly code?: string; readonly step?: string };
   readonly usage: readonly Usage[];
   readonly subagents: { readonly [subagentRunId: string]: Subagent };
   /** Ids of texts and reasoning that still stream. */
   readonly open: ReadonlySet<string>;
+  /** The steps that were closed since the last event that is no end: those of a run that fails are closed before it. */
+  readonly closing: readonly string[];
 }
 
-export const EMPTY: View = { messages: [], state: {}, stateBefore: {}, status: "idle", interrupts: [], usage: [], subagents: {}, open: new Set() };
+export const EMPTY: View = { messages: [], state: {}, stateBefore: {}, status: "idle", interrupts: [], usage: [], subagents: {}, open: new Set(), closing: [] };
 
 /** The view after one more event. One that is not what AG-UI says changes nothing. */
 export function next(view: View, event: WireEvent): View {
-  if (!Object.hasOwn(REDUCERS, event.type)) return view;
+  const closing = closingAfter(view.closing, event);
+  if (!Object.hasOwn(REDUCERS, event.type)) return closing === view.closing ? view : { ...view, closing };
   try {
-    return { ...view, ...REDUCERS[event.type]!(view, event) };
+    return { ...view, ...REDUCERS[event.type]!(view, event), closing };
   } catch {
     return view;
   }
 }
+
+const NONE: readonly string[] = [];
+
+/** The steps that end with what ends now, after one more event. */
+export function closingAfter(closing: readonly string[], { type, stepName, activityType }: WireEvent): readonly string[] {
+  if (type === "STEP_FINISHED") return [...closing, String(stepName)];
+  return ENDS.test(type) || activityType === "run_error" ? closing : NONE;
+}
+
+const ENDS = /_(END|FINISHED|ERROR)$/;
 
 type Reducer = (view: View, event: WireEvent) => Partial<View>;
 
@@ -62,9 +75,9 @@ const REDUCERS: { readonly [type: string]: Reducer } = {
     const status = kind === "interrupt" ? "waiting" : kind === "cancelled" ? "cancelled" : "idle";
     return { status, interrupts, usage: objectsOf<Usage>(event.usage ?? []), open: new Set() };
   },
-  RUN_ERROR: (_, event) => ({
+  RUN_ERROR: (view, event) => ({
     status: event.code === "cancelled" ? "cancelled" : "failed",
-    error: event.code === "cancelled" ? undefined : { message: String(event.message), code: event.code === undefined ? undefined : String(event.code) },
+    error: event.code === "cancelled" ? undefined : { message: String(event.message), code: event.code === undefined ? undefined : String(event.code), step: view.closing.at(-1) },
     usage: objectsOf<Usage>(event.usage ?? []),
     open: new Set(),
   }),

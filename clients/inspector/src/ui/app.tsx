@@ -1,6 +1,7 @@
 // The page: threads, conversation, and what is behind it; in a narrow window one of them at a time.
 
 import { session } from "../session.ts";
+import { Announcer } from "./announcer.tsx";
 import { Conversation } from "./conversation.tsx";
 import { Inspect } from "./inspect.tsx";
 import { type Pane, pane } from "./panes.ts";
@@ -18,6 +19,7 @@ export function App() {
   return (
     <main class={hasSession ? "app" : "app no-session"} data-pane={pane.value}>
       <h1 class="unseen">Inspector</h1>
+      <Announcer />
       <Sidebar />
       <Conversation />
       {hasSession && <Inspect />}

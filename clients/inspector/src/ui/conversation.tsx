@@ -3,7 +3,7 @@
 import { computed } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 
-import { connection, failure, isLive, latest, position, send, session, stop, view } from "../session.ts";
+import { connection, failure, forkAt, isLive, latest, position, send, session, stop, view } from "../session.ts";
 import { ConnectionPill, CROWDED, useIsSlow } from "./connection.tsx";
 import { Exporter } from "./exporter.tsx";
 import { Guard } from "./guard.tsx";
@@ -31,12 +31,12 @@ export function Conversation() {
       </section>
     );
   }
-  const { status, interrupts, error, messages, runId } = view.value;
+  const { status, interrupts, error, messages } = view.value;
   const isThread = current.kind === "thread";
   const title = isThread ? (threads.value?.find(({ id }) => id === current.name)?.name ?? null) : null;
   const shown = rows.value;
   const mayFork = isThread && isLive.value && (status === "idle" || status === "failed" || status === "cancelled");
-  const hasErrorMessage = messages.some((each) => each.role === "activity" && each.activityType === "run_error" && each.id === `${runId}-error`);
+  const asked = messages.findLast(({ role }) => role === "user");
   const last = shown.length;
   const now = connection.value;
   return (
@@ -78,7 +78,7 @@ export function Conversation() {
               </Guard>
             ) : (
               <div class="end">
-                {error && !hasErrorMessage && <RunError message={error.message} code={error.code} />}
+                {error && <RunError message={error.message} code={error.code} step={error.step} again={mayFork && asked ? () => void forkAt(asked.id) : undefined} />}
                 {status === "cancelled" && <p class="quiet">The run was stopped.</p>}
                 {status === "running" && <Working />}
               </div>
@@ -139,6 +139,12 @@ function Composer() {
     if (isNew.peek()) box.current?.focus();
     isNew.value = false;
   }, []);
+  const wasWaiting = useRef(isWaiting);
+  useEffect(() => {
+    // What was answered is gone, and the focus with it.
+    if (wasWaiting.current && !isWaiting && document.activeElement === document.body) box.current?.focus();
+    wasWaiting.current = isWaiting;
+  }, [isWaiting]);
   const [text, setText] = useState("");
   const [isSending, setIsSending] = useState(false);
   const [sentIn, setSentIn] = useState<string | undefined>();

@@ -4,7 +4,9 @@ import { computed, signal } from "@preact/signals";
 
 import { written } from "../model/json.ts";
 import type { Entry } from "../model/log.ts";
+import type { WireEvent } from "../model/view.ts";
 import { position, session, tick } from "../session.ts";
+import { Copy } from "./copy.tsx";
 import { FAMILIES, type Family, familyOf, summaryOf } from "./event_text.ts";
 import { Icon } from "./icons.tsx";
 import { JsonTree } from "./json_view.tsx";
@@ -88,6 +90,7 @@ export function Events() {
             <button type="button" class="small" onClick={() => (position.value = chosen.index + 1)}>
               Show this moment
             </button>
+            <Copy of={() => chosen.event} what="the event" />
             <button type="button" class="plain" aria-label="Close" onClick={() => (chosenEvent.value = null)}>
               <Icon name="close" />
             </button>
@@ -112,7 +115,7 @@ const EventRow = memo<EventRowProps>(DrawnEvent, (one, other) => one.entry === o
 function DrawnEvent({ entry, before }: EventRowProps) {
   const wait = before === undefined ? 0 : Math.max(0, entry.at - before.at);
   return (
-    <div class={entry.refused ? "event refused" : "event"}>
+    <div class={entry.refused || hasFailed(entry.event) ? "event wrong-event" : "event"}>
       {entry.gap && <span class={entry.gap.isHidden ? "gap-mark" : "gap-mark lost"}>{`${entry.gap.isHidden ? "the page was hidden for" : "connection lost for"} ${duration(entry.gap.for)}`}</span>}
       <span class="number">{entry.index + 1}</span>
       <span class="wait">{wait >= 1 ? `+${duration(wait)}` : ""}</span>
@@ -122,6 +125,8 @@ function DrawnEvent({ entry, before }: EventRowProps) {
     </div>
   );
 }
+
+const hasFailed = ({ type, metadata, error }: WireEvent): boolean => type === "RUN_ERROR" || type === "SUBAGENT_ERROR" || (type === "TOOL_CALL_RESULT" && (metadata?.status === "error" || error !== undefined));
 
 /** Milliseconds in one unit. */
 export function duration(ms: number): string {

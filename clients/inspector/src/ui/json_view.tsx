@@ -11,23 +11,27 @@ interface JsonTreeProps {
   readonly before?: Json;
   /** How many levels are open at first. */
   readonly levels?: number;
+  /** Whether all of it is shown: nothing is closed or cut. */
+  readonly isWhole?: boolean;
 }
 
 const SOME = 50;
 const LONG = 300;
+/** Levels of a value that is shown whole; below them a branch has to be opened. */
+const DEEPEST = 100;
 
-export function JsonTree({ value, before = value, levels = 2 }: JsonTreeProps) {
-  if (typeof value !== "object" || value === null || Object.keys(value).length === 0) return <Leaf value={value} isLit={value !== before} />;
-  return <Children value={value} before={before} levels={levels} />;
+export function JsonTree({ value, before = value, levels = 2, isWhole = false }: JsonTreeProps) {
+  if (typeof value !== "object" || value === null || Object.keys(value).length === 0) return <Leaf value={value} isLit={value !== before} isWhole={isWhole} />;
+  return <Children value={value} before={before} levels={isWhole ? DEEPEST : levels} isWhole={isWhole} />;
 }
 
-function Children({ value, before, levels }: Required<JsonTreeProps>) {
-  const [shown, setShown] = useState(SOME);
+function Children({ value, before, levels, isWhole }: Required<JsonTreeProps>) {
+  const [shown, setShown] = useState(isWhole ? Infinity : SOME);
   const entries = Object.entries(value as object) as [string, Json][];
   return (
     <ul class="tree">
       {entries.slice(0, shown).map(([key, each]) => (
-        <Node key={key} name={key} value={each} before={childOf(before, key)} levels={levels - 1} />
+        <Node key={key} name={key} value={each} before={childOf(before, key)} levels={levels - 1} isWhole={isWhole} />
       ))}
       {entries.length > shown && (
         <li>
@@ -45,11 +49,12 @@ interface NodeProps {
   readonly value: Json;
   readonly before: Json | undefined;
   readonly levels: number;
+  readonly isWhole: boolean;
 }
 
 const Node = memo<NodeProps>(DrawnNode, (one, other) => one.name === other.name && one.value === other.value && one.before === other.before);
 
-function DrawnNode({ name, value, before, levels }: NodeProps) {
+function DrawnNode({ name, value, before, levels, isWhole }: NodeProps) {
   const size = typeof value === "object" && value !== null ? Object.keys(value).length : 0;
   const isLit = value !== before;
   const [isOpen, setIsOpen] = useState(levels > 0);
@@ -57,7 +62,7 @@ function DrawnNode({ name, value, before, levels }: NodeProps) {
     return (
       <li class="tree-leaf">
         <span class="key">{name}</span>
-        <Leaf value={value} isLit={isLit} />
+        <Leaf value={value} isLit={isLit} isWhole={isWhole} />
       </li>
     );
   }
@@ -67,13 +72,13 @@ function DrawnNode({ name, value, before, levels }: NodeProps) {
         <span class="key">{name}</span>
         <span class="quiet">{isOpen ? (Array.isArray(value) ? (size === 1 ? "1 item" : `${size} items`) : "") : inLine(value, 80)}</span>
       </button>
-      {isOpen && <Children value={value} before={before ?? null} levels={levels} />}
+      {isOpen && <Children value={value} before={before ?? null} levels={levels} isWhole={isWhole} />}
     </li>
   );
 }
 
-function Leaf({ value, isLit }: { value: Json; isLit: boolean }) {
-  const [isWhole, setIsWhole] = useState(false);
+function Leaf({ value, isLit, isWhole: isWholeAtFirst }: { value: Json; isLit: boolean; isWhole: boolean }) {
+  const [isWhole, setIsWhole] = useState(isWholeAtFirst);
   const kind = value === null ? "null" : typeof value;
   const text = typeof value === "string" ? value : JSON.stringify(value);
   const isLong = text.length > LONG && !isWhole;

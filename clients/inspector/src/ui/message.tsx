@@ -7,6 +7,7 @@ import { Content, Part } from "../content/parts.tsx";
 import { inLine, isObject, type Json, type JsonObject, parsed } from "../model/json.ts";
 import { callsOf, textOf } from "../model/view.ts";
 import { forkAt } from "../session.ts";
+import { Copy } from "./copy.tsx";
 import { DraftArea } from "./draft_area.tsx";
 import { Icon } from "./icons.tsx";
 import { JsonTree } from "./json_view.tsx";
@@ -35,7 +36,12 @@ function DrawnRow({ row: { message, depth, heading, results, progress }, isOpen,
       {message.role === "assistant" && (
         <>
           {message.name && heading === null && <p class="speaker">{message.name}</p>}
-          {message.content && <Content content={message.content} />}
+          {message.content && (
+            <div class="said">
+              <Content content={message.content} />
+              {!isOpen && <Copy of={() => textOf(message.content)} what="the message" />}
+            </div>
+          )}
           {callsOf(message).map((call) => (
             <Call key={call.id} call={call} result={results.get(call.id)} progress={progress.get(call.id)} />
           ))}
@@ -127,7 +133,10 @@ function Call({ call, result, progress }: { call: ToolCall; result: ToolMessage 
         <span class="word">{word}</span>
       </summary>
       <div class="call-body">
-        <p class="label">Arguments</p>
+        <p class="label">
+          Arguments
+          <Copy of={() => given ?? call.function.arguments} what="the arguments" />
+        </p>
         {given === undefined ? <pre>{call.function.arguments || "none yet"}</pre> : <JsonTree value={given} />}
         {progress && (
           <>
@@ -137,7 +146,10 @@ function Call({ call, result, progress }: { call: ToolCall; result: ToolMessage 
         )}
         {result && (
           <>
-            <p class="label">Result</p>
+            <p class="label">
+              Result
+              <Copy of={() => textOf(result.content)} what="the result" />
+            </p>
             <Result result={result} />
           </>
         )}
@@ -182,13 +194,48 @@ function Plan({ content }: { content: JsonObject }) {
   );
 }
 
-/** Why a run failed. */
-export function RunError({ message, code }: { message: string; code: string | undefined }) {
+interface RunErrorProps {
+  readonly message: string;
+  readonly code: string | undefined;
+  readonly step?: string | undefined;
+  /** Runs the turn again; undefined where that is not possible. */
+  readonly again?: (() => void) | undefined;
+}
+
+/** What a server says that keeps the reason to itself. */
+export const UNSAID = "The run failed.";
+
+/** That a run failed, where, why, and what can be done. */
+export function RunError({ message, code, step, again }: RunErrorProps) {
   return (
-    <div class="notice error" role="alert">
-      <strong>The run failed</strong>
-      {message !== "The run failed." && <span>{message}</span>}
-      {code && <code>{code}</code>}
+    <div class="notice error failure" role="alert">
+      <p>
+        <strong>
+          The run failed
+          {step && (
+            <>
+              {" in "}
+              <code>{step}</code>
+            </>
+          )}
+        </strong>
+        {code && <code class="code-word">{code}</code>}
+      </p>
+      {message !== UNSAID && <p class="reason">{message}</p>}
+      {message === UNSAID && (
+        <p class="hint">
+          The reason is in the server’s log. Started with <code>--debug</code>, the server says it here as well.
+        </p>
+      )}
+      <div class="failure-actions">
+        {again && (
+          <button type="button" class="small" onClick={again}>
+            <Icon name="again" />
+            Try again
+          </button>
+        )}
+        {message !== UNSAID && <Copy of={() => [step && `in ${step}`, code, message].filter(Boolean).join(": ")} what="the error" />}
+      </div>
     </div>
   );
 }

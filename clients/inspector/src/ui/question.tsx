@@ -1,11 +1,12 @@
 // What a run waits for: a form for each interrupt, made from its schema; and the answers, sent when all are given.
 
 import type { Interrupt } from "@ag-ui/client";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 
 import { Markdown } from "../content/markdown.tsx";
-import { inLine, isObject, type Json, type JsonObject, parsed } from "../model/json.ts";
+import { isObject, type Json, type JsonObject, parsed } from "../model/json.ts";
 import { type Answer, answer } from "../session.ts";
+import { Copy } from "./copy.tsx";
 import { DraftArea } from "./draft_area.tsx";
 import { JsonTree } from "./json_view.tsx";
 import { SchemaForm } from "./schema_form.tsx";
@@ -24,8 +25,10 @@ export function Questions({ interrupts, isDisabled }: { interrupts: readonly Int
     if (!(await answer(all))) setGiven(given);
     setIsSending(false);
   };
+  const section = useRef<HTMLElement>(null);
+  useFocusOnNext(section, given.length);
   return (
-    <section class="questions" aria-label="The run waits">
+    <section ref={section} class="questions" aria-label="The run waits">
       {open.map((interrupt) => (
         <fieldset key={interrupt.id} class="question" disabled={isDisabled || isSending}>
           <legend>{interrupts.length > 1 ? `Waiting, ${interrupts.indexOf(interrupt) + 1} of ${interrupts.length}` : "Waiting for an answer"}</legend>
@@ -54,7 +57,7 @@ function Question({ interrupt, take, cancel }: QuestionProps) {
   return (
     <>
       {typeof text === "string" && <Markdown text={text} />}
-      {typeof more === "object" && more !== null && Object.keys(more).length > 0 && <JsonTree value={more} levels={1} />}
+      {typeof more === "object" && more !== null && Object.keys(more).length > 0 && <JsonTree value={more} isWhole />}
       <SchemaForm schema={schema} take={take} cancel={cancel} />
     </>
   );
@@ -76,8 +79,10 @@ function Approval({ requests, configs, take }: { requests: readonly JsonObject[]
     setDecisions(all);
     if (all.every((each) => each !== null)) take({ decisions: all as unknown as Json });
   };
+  const list = useRef<HTMLDivElement>(null);
+  useFocusOnNext(list, decisions.filter(Boolean).length);
   return (
-    <>
+    <div ref={list}>
       {requests.map((request, place) => {
         const allowed = configs.find(({ action_name }) => action_name === request.name)?.allowed_decisions;
         const decision = decisions[place];
@@ -93,8 +98,17 @@ function Approval({ requests, configs, take }: { requests: readonly JsonObject[]
           </div>
         );
       })}
-    </>
+    </div>
   );
+}
+
+/** When something was answered, and its button is gone, the focus is on the next that can be. */
+function useFocusOnNext(of: { readonly current: HTMLElement | null }, answered: number): void {
+  const before = useRef(answered);
+  useEffect(() => {
+    if (answered > before.current) of.current?.querySelector<HTMLElement>(".primary:not(:disabled), input, textarea, select")?.focus();
+    before.current = answered;
+  }, [answered]);
 }
 
 function Request({ request, allowed, decide }: { request: JsonObject; allowed: readonly string[]; decide: (decision: Decision) => void }) {
@@ -117,9 +131,10 @@ function Request({ request, allowed, decide }: { request: JsonObject; allowed: r
     <>
       <p class="label">
         <code>{String(request.name)}</code>
+        <Copy of={() => args} what="the arguments" />
       </p>
-      {typeof request.description === "string" && !request.description.includes("Tool execution requires approval") && <p>{inLine(request.description, 400)}</p>}
-      {mode !== "edit" && <JsonTree value={args} />}
+      {typeof request.description === "string" && !request.description.includes("Tool execution requires approval") && <p>{request.description}</p>}
+      {mode !== "edit" && <JsonTree value={args} isWhole />}
       {mode === "ask" ? (
         <div class="actions">
           {allowed.includes("approve") && (

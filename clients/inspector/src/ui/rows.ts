@@ -31,6 +31,7 @@ export function rowsOf(view: View): Row[] {
   for (const message of view.messages) {
     if (message.role === "tool" && called.has(message.toolCallId)) continue;
     if (isProgress(message) && called.has(String(message.content.toolCallId))) continue;
+    if (view.error && message.role === "activity" && message.activityType === "run_error" && message.id === `${view.runId}-error`) continue; // shown at the end
     const calls = callsOf(message);
     if (message.role === "assistant" && !calls.length && !message.content && !view.open.has(message.id)) continue;
     const subagent = message.subagentRunId;
