@@ -10,7 +10,7 @@ import { join, resolve } from "node:path";
 import { chromium } from "playwright-core";
 
 import { Gates } from "./gates.mjs";
-import { TOKEN, until } from "./harness.mjs";
+import { STARTS_WITHIN, TOKEN, until } from "./harness.mjs";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const ARTEFACTS = join(ROOT, "test-artefacts");
@@ -47,7 +47,7 @@ export class InspectorStage {
     await until(async () => {
       if (stage.server.exitCode !== null) throw new Error(`the server ended:\n${stage.printed()}`);
       return (await fetch(`${stage.url}health`).catch(() => ({}))).ok;
-    }, () => `the server does not answer:\n${stage.printed()}`);
+    }, () => `the server does not answer:\n${stage.printed()}`, STARTS_WITHIN);
     const flags = ["no-sandbox", "disable-gpu", "no-first-run", "disable-background-networking", "disable-component-update"];
     const leads = "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1";
     const options = { executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: [...flags.map((flag) => `--${flag}`), `--host-resolver-rules=${leads}`], ...launch };
