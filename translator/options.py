@@ -85,7 +85,8 @@ class Options:
     `subagents`: How the subagents of deepagents' `task` tool are emitted. `attributed`: as `SUBAGENT_*` events, and the
         events from a subagent carry its id. `inline`: as if the main agent had emitted the events. `hidden`: not at
         all. Clients that declare no protocol version get neither `SUBAGENT_*` events nor the steps of subagents,
-        because they may be `@ag-ui/client` 0.0.58 or older, which cannot read these events.
+        because they may be `@ag-ui/client` 0.0.58 or older, which cannot read these events. None: `attributed`, unless
+        the agent is served with `compatible_with`.
     `tool_results`: Whether tool results are emitted.
     `result_limit`: The maximum number of characters that are emitted for one tool result. The rest is left out, and the
         metadata contains the full size. None means that there is no limit.
@@ -108,7 +109,8 @@ class Options:
         checkpoint arrives.
     `predict_state`: The tool arguments that are emitted as state while the model is still generating them.
     `interrupts`: How interrupts are emitted. `outcome`: in `RUN_FINISHED.outcome`. `legacy`: as the custom event
-        `on_interrupt`, which older clients understand. `both`: in both ways.
+        `on_interrupt`, which older clients understand. `both`: in both ways. None: `outcome`, unless the agent is
+        served with `compatible_with`.
     `raw_events`: Whether every part of the stream is also emitted as a `RAW` event.
     `error_detail`: How much of an exception `RUN_ERROR` reveals. `none`: nothing; the message is "The run failed."
         `code`: the exception's class name, in the field `code`. `message`: the class name, and the exception's text as
@@ -126,7 +128,7 @@ class Options:
     unsaved: UnsavedMode = "step"
     steps: StrictBool = True
     reasoning: StrictBool = True
-    subagents: SubagentMode = "attributed"
+    subagents: SubagentMode | None = None
     tool_results: StrictBool = True
     result_limit: Annotated[StrictInt, Field(ge=0)] | None = 50_000
     tool_progress: StrictBool = True
@@ -137,7 +139,7 @@ class Options:
         default=None, hash=False
     )
     predict_state: tuple[Prediction, ...] = ()
-    interrupts: InterruptMode = "outcome"
+    interrupts: InterruptMode | None = None
     raw_events: StrictBool = False
     error_detail: ErrorDetail = "message"
     protocol_version: Annotated[str, Field(min_length=1)] | None = PROTOCOL_VERSION

@@ -618,7 +618,7 @@ class Procedures:
         with guard("The older forms of the ending"):
             if not isinstance(ending, Finished):
                 yield from error_activity(ending, failure, self._run_id, self._options)
-            elif self._interrupts.asks and self._options.interrupts != "outcome":
+            elif self._interrupts.asks and self._options.interrupts in ("legacy", "both"):
                 yield from self._interrupts.legacy(self._view.messages, self._owner)
 
     def terminal(self, ending: Ending, failure: Failure | None) -> Event:

@@ -169,15 +169,13 @@ def add_langgraph_fastapi_endpoint(
     from fastapi import APIRouter
 
     _check(agent)
-    options = _options_of(agent)
     served = Agent(
         agent.graph,
         name=agent.name,
         description=agent.description,
-        options=options,
+        options=_options_of(agent),
         intake=_intake_of(agent),
-        # Left out where it would replace what the agent has chosen.
-        compatible_with="ag-ui-langgraph" if compatible_options(options) == options else None,
+        compatible_with="ag-ui-langgraph",
     )
     prefix = path.rstrip("/")
     router = APIRouter()

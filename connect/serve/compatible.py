@@ -31,9 +31,7 @@ CompatibleWith = Literal["ag-ui-langgraph"]
 
 def compatible_options(options: Options) -> Options:
     """Returns these options, changed for such pages."""
-    interrupts = "legacy" if options.interrupts == "outcome" else options.interrupts
-    subagents = "inline" if options.subagents == "attributed" else options.subagents
-    return replace(options, interrupts=interrupts, subagents=subagents)
+    return replace(options, interrupts=options.interrupts or "legacy", subagents=options.subagents or "inline")
 
 
 def compatible_intake(intake: Intake, *, is_local: bool, is_page: bool) -> Intake:

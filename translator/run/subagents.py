@@ -182,7 +182,7 @@ class Subagents:
 
     @property
     def _is_attributed(self) -> bool:
-        return self._options.subagents == "attributed"
+        return self._options.subagents in (None, "attributed")
 
     def _is_new(self, ns: Namespace, *, by_input: bool) -> bool:
         """Returns whether the graph at `ns` was called by a tool and has not been examined yet. Marks the graph as

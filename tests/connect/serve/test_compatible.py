@@ -203,6 +203,16 @@ async def test_a_question_is_a_custom_event_and_its_answer_a_command(live: LiveC
         assert ended.texts == ["Cook.", "Doing boil."]
 
 
+async def test_what_an_owner_has_chosen_stays_also_if_it_is_the_default(live: LiveClients) -> None:
+    chosen = Options(interrupts="outcome", subagents="attributed")
+    async with served(agui_app({"a": Agent(asking(), options=chosen, compatible_with="ag-ui-langgraph")})) as server:
+        ended = await (await live.agent(f"{server.url}/a")).says("Cook.")
+        assert [question["metadata"]["value"] for question in ended.interrupts] == [{"steps": ["boil", "bake"]}]
+        assert "CUSTOM" not in ended.kinds
+    adjusted = Agent(asking(), compatible_with="ag-ui-langgraph").adjusted(chosen)
+    assert (adjusted.interrupts, adjusted.subagents) == ("outcome", "attributed")
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 async def test_a_document_is_seen_while_it_is_written(live: LiveClients, version: str) -> None:
     async with serving(writing()) as url:

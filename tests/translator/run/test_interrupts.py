@@ -378,7 +378,7 @@ def _by_option(choice: Any, value: Any, version: str | None = "1.0") -> tuple[li
 
 
 def test_the_default_emits_them_in_the_outcome_only() -> None:
-    customs, end = _by_option(Options().interrupts, "Sure?")
+    customs, end = _by_option("outcome", "Sure?")
     assert (customs, end["outcome"]["type"]) == ([], "interrupt")
 
 
