@@ -219,6 +219,96 @@ scenario("the state lights up where it changed, and the slider shows each moment
   await inspector.shows("It is in the plan.");
 });
 
+scenario("all panels show the moment of the playhead, which the address names", async (inspector, page) => {
+  await inspector.begins("planner", "plan");
+  await inspector.shows("It is in the plan.");
+  await inspector.is("Idle");
+  await inspector.tab("Timeline");
+  await page.getByRole("button", { name: /Step: add_stop/ }).click();
+  await page.getByText(/As it was after event/).waitFor();
+  const at = Number(await inspector.slider.inputValue());
+  assert.ok(at > 0 && at < (await inspector.events()));
+  assert.equal(await inspector.log.getByText("It is in the plan.").count(), 0);
+  assert.match(await page.locator(".player output").innerText(), /\d\d:\d\d:\d\d\.\d+, \+\d/);
+  assert.ok(!(await page.locator(".waterfall").evaluate((element) => element.style.getPropertyValue("--playhead"))).startsWith("-"));
+  await inspector.tab("Events");
+  await page.locator(`#event-${at - 1}[aria-selected=true]`).waitFor();
+  await until(() => new URL(page.url()).searchParams.get("panel") === "events", "the address names the panel");
+  const query = new URL(page.url()).searchParams;
+  assert.ok(query.get("run") && Number(query.get("at")) === at);
+  await inspector.slider.press("Shift+ArrowLeft");
+  assert.equal(await inspector.slider.inputValue(), "1");
+  await page.locator(".mark.run").waitFor();
+  await page.reload(); // the thread is there without its past: the moment is the end of what is left of the run
+  await page.locator(".event").first().waitFor();
+  assert.equal(await page.getByRole("tab", { name: "Events" }).getAttribute("aria-selected"), "true");
+});
+
+scenario("the state shows what came, went and changed, since any moment", async (inspector, page) => {
+  const events = [
+    { type: "RUN_STARTED", threadId: "t", runId: "r" },
+    { type: "STATE_SNAPSHOT", snapshot: { plan: "Go to the tower at nine.", stops: [{ id: "a", at: 9 }, { id: "b", at: 10 }], note: "gone", same: 1 } },
+    { type: "STATE_DELTA", delta: [{ op: "replace", path: "/plan", value: "Go to the market at nine." }] },
+    { type: "STATE_DELTA", delta: [{ op: "remove", path: "/note" }, { op: "add", path: "/stops/0", value: { id: "c", at: 8 } }] },
+    { type: "RUN_FINISHED", threadId: "t", runId: "r" },
+  ];
+  await opens(page, "state.jsonl", events);
+  const state = page.getByRole("group", { name: "State" });
+  await state.locator("del").getByText("gone").waitFor();
+  assert.deepEqual([await state.locator("ins").count(), await state.locator("del").count()], [1, 1]);
+  await page.getByText("2 changes").waitFor();
+  await page.getByLabel("Compare with").selectOption("run");
+  await page.getByText("3 changes").waitFor();
+  await state.locator("ins").getByText("market", { exact: true }).waitFor();
+  await state.locator("del").getByText("tower", { exact: true }).waitFor();
+  await page.getByLabel("Changes only").check();
+  assert.equal(await state.getByText("same").count(), 0);
+  await page.getByLabel("Compare with").selectOption("before");
+  await inspector.press("The change before");
+  await page.getByText("As it was after event 4").waitFor();
+  await inspector.press("The change before");
+  await page.getByText("1 change", { exact: true }).waitFor();
+  assert.deepEqual(await inspector.violations(), []);
+  await page.reload(); // a recording is kept in the browser
+  await page.getByRole("heading", { name: "state.jsonl" }).waitFor();
+  await page.getByText("As it was after event 3").waitFor();
+});
+
+scenario("a recording is dropped on the page", async (inspector, page) => {
+  await page.evaluate(() => {
+    const transfer = new DataTransfer();
+    const event = { type: "TEXT_MESSAGE_START", messageId: "m" };
+    const lines = [{ type: "RUN_STARTED", threadId: "t", runId: "r" }, event, { type: "TEXT_MESSAGE_CONTENT", messageId: "m", delta: "Dropped." }];
+    transfer.items.add(new File([lines.map((line) => JSON.stringify(line)).join("\n")], "dropped.jsonl"));
+    document.body.dispatchEvent(new DragEvent("dragover", { bubbles: true, cancelable: true, dataTransfer: transfer }));
+    document.body.dispatchEvent(new DragEvent("drop", { bubbles: true, cancelable: true, dataTransfer: transfer }));
+  });
+  await inspector.shows("Dropped.");
+});
+
+scenario("200 steps and 20,000 events stay smooth", async (inspector, page) => {
+  const steps = Array.from({ length: 200 }, (_, step) => [
+    { type: "STEP_STARTED", stepName: `step ${step}` },
+    { type: "TEXT_MESSAGE_START", messageId: `m${step}` },
+    ...Array.from({ length: 96 }, (_, word) => ({ type: "TEXT_MESSAGE_CONTENT", messageId: `m${step}`, delta: ` word${word}` })),
+    { type: "TEXT_MESSAGE_END", messageId: `m${step}` },
+    { type: "STEP_FINISHED", stepName: `step ${step}` },
+  ]);
+  await opens(page, "long.jsonl", [{ type: "RUN_STARTED", threadId: "t", runId: "r" }, ...steps.flat(), { type: "RUN_FINISHED", threadId: "t", runId: "r" }]);
+  await inspector.tab("Timeline");
+  await page.locator(".bar.step").first().waitFor();
+  assert.ok((await page.locator(".bar").count()) < 80);
+  const profiler = await page.context().newCDPSession(page);
+  await profiler.send("Performance.enable", { timeDomain: "threadTicks" });
+  const seconds = async () => (await profiler.send("Performance.getMetrics")).metrics.find(({ name }) => name === "TaskDuration").value;
+  const before = await seconds();
+  const moves = 20;
+  for (let move = 1; move <= moves; move += 1) await inspector.slider.fill(String(move * 900));
+  const each = ((await seconds()) - before) * 1000 / moves;
+  console.log(`# ${each.toFixed(1)} ms of the processor for each move of the playhead`);
+  assert.ok(each < 200, `expected less than 200 ms of the processor for a move, got ${each.toFixed(0)}`);
+});
+
 scenario("events are filtered and searched, and one of them is a moment", async (inspector, page) => {
   await inspector.begins("day", "Plan me a day.");
   await inspector.shows("custard tarts");
@@ -233,19 +323,19 @@ scenario("events are filtered and searched, and one of them is a moment", async 
   await page.keyboard.press("ArrowDown");
   const detail = page.getByRole("region", { name: "Event" });
   await detail.getByText(/TOOL_CALL/).first().waitFor();
-  await inspector.press("Show this moment");
   await page.getByText(/As it was after event/).waitFor();
 });
 
-scenario("a run in time: parallel subagents have lanes of their own", async (inspector, page) => {
+scenario("a run in time: each subagent is below its call", async (inspector, page) => {
   await inspector.begins("team", "birds and fish?");
   await inspector.shows("The team is done.");
   await inspector.is("Idle");
   await inspector.tab("Timeline");
   const bars = page.locator(".bar.subagent");
   await bars.nth(1).waitFor();
-  const tops = await bars.evaluateAll((all) => all.map((bar) => bar.style.top));
-  assert.equal(new Set(tops).size, 2);
+  const rows = await page.locator(".water-rows .water-name").evaluateAll((all) => all.map((name) => `${/depth-(\d)/.exec(name.className)[1]} ${name.title}`));
+  const [call, team] = [rows.findIndex((row) => row.endsWith(" task")), rows.findIndex((row) => row.endsWith(" researcher"))];
+  assert.ok(call >= 0 && team === call + 1 && Number(rows[team][0]) === Number(rows[call][0]) + 1, rows.join(", "));
   await page.getByRole("table").getByText("60").waitFor();
   await inspector.log.getByText("researcher 2").first().waitFor();
 });

@@ -6,20 +6,21 @@ import "./style.css";
 import { effect } from "@preact/signals";
 import { render } from "preact";
 
-import { openAddressed } from "./address.ts";
+import { keepAddress, openAddressed } from "./address.ts";
 import { takeToken } from "./server/api.ts";
 import { session } from "./session.ts";
 import { keepReading, refresh } from "./threads.ts";
 import { App } from "./ui/app.tsx";
-import { chosenEvent } from "./ui/panes.ts";
+import { takeDrops } from "./ui/recordings.tsx";
 
 takeToken();
 addEventListener("hashchange", () => takeToken() && void refresh());
 addEventListener("popstate", openAddressed);
 effect(() => {
   document.title = session.value ? `${session.value.name} · Inspector` : "Inspector";
-  chosenEvent.value = null;
 });
 openAddressed();
+keepAddress();
 keepReading();
+takeDrops();
 render(<App />, document.body);

@@ -6,7 +6,7 @@ import type { Message } from "@ag-ui/client";
 import type { Json, JsonObject } from "./model/json.ts";
 import { fromJsonl } from "./model/jsonl.ts";
 import { EventLog, type Gap } from "./model/log.ts";
-import { runsOf } from "./model/spans.ts";
+import { RunReader, type RunSpan } from "./model/spans.ts";
 import { Verifier } from "./model/verifier.ts";
 import { EMPTY, type View, type WireEvent } from "./model/view.ts";
 import { startRun, stopRun } from "./server/api.ts";
@@ -41,7 +41,15 @@ export const isLive = computed(() => position.value === null);
 /** The view after all events, whichever is looked at. */
 export const latest = computed<View>(() => (tick.value, session.value?.log.view ?? EMPTY));
 /** The runs, for the timeline; made when it is looked at. */
-export const runs = computed(() => (tick.value, runsOf(session.value?.log.entries ?? [])));
+export const runs = computed<readonly RunSpan[]>(() => {
+  void tick.value;
+  const log = session.value?.log;
+  if (log === undefined) return [];
+  let reader = readers.get(log);
+  if (reader === undefined) readers.set(log, (reader = new RunReader()));
+  return reader.read(log.entries);
+});
+const readers = new WeakMap<EventLog, RunReader>();
 
 /** Milliseconds between two drawings while events come, and at most; a drawing that takes long is followed by a longer
  * pause, so that the page has time for its user however fast events come. */

@@ -7,7 +7,7 @@ import type { Json } from "../src/model/json.ts";
 import { fromJsonl, toJsonl } from "../src/model/jsonl.ts";
 import { EventLog } from "../src/model/log.ts";
 import { patched } from "../src/model/patch.ts";
-import { runsOf } from "../src/model/spans.ts";
+import { nested, RunReader, runsOf } from "../src/model/spans.ts";
 import { next, type WireEvent } from "../src/model/view.ts";
 
 test("a patch changes what it names, and shares the rest", () => {
@@ -55,18 +55,48 @@ function logOf(events: readonly WireEvent[]): EventLog {
   return log;
 }
 
-test("what runs at once has lanes of its own", () => {
+test("what runs is below what it belongs to: a tool below its step, a subagent below its call", () => {
   const [run] = runsOf(logOf(EVENTS).entries);
   assert.deepEqual(
-    run!.spans.map(({ kind, name, lane, hasFailed }) => [kind, name, lane, hasFailed ?? false]),
-    [["step", "tools", 0, false], ["tool", "left", 0, false], ["tool", "right", 1, true]],
+    run!.spans.map(({ kind, name, depth, hasFailed }) => [kind, name, depth, hasFailed ?? false]),
+    [["step", "tools", 0, false], ["tool", "left", 1, false], ["tool", "right", 1, true]],
   );
+  const started = (subagentRunId: string, parentToolCallId: string) => ({ type: "SUBAGENT_STARTED", subagentRunId, parentToolCallId, name: subagentRunId });
+  const team = [
+    ...EVENTS.slice(0, 4),
+    started("one", "a"),
+    started("two", "b"),
+    { type: "STEP_STARTED", stepName: "agent", subagentRunId: "two" },
+    { type: "TEXT_MESSAGE_START", messageId: "m", subagentRunId: "one" },
+    { type: "TEXT_MESSAGE_START", messageId: "n", subagentRunId: "two" },
+  ];
+  const names = nested(runsOf(logOf(team).entries)[0]!.spans).map(({ name, depth }) => `${depth} ${name}`);
+  assert.deepEqual(names, ["0 tools", "1 left", "2 one", "3 text", "1 right", "2 two", "3 agent", "4 text"]);
   assert.deepEqual([run!.outcome, run!.usage], ["success", [{ inputTokens: 3, outputTokens: 4 }]]);
 });
 
 test("a run that is read again after a lost connection is one run", () => {
   const [run, ...others] = runsOf(logOf([...EVENTS.slice(0, 3), EVENTS[0]!, ...EVENTS.slice(3)]).entries);
   assert.deepEqual([others.length, run!.spans.length, run!.outcome], [0, 3, "success"]);
+});
+
+test("a run that failed says in which step, which was closed before", () => {
+  const events = [...EVENTS.slice(0, 6), { type: "TEXT_MESSAGE_END", messageId: "m" }, { type: "STEP_FINISHED", stepName: "tools" }, { type: "ACTIVITY_SNAPSHOT", messageId: "e", activityType: "run_error", content: {} }, { type: "RUN_ERROR", message: "no", code: "ValueError" }];
+  const log = logOf(events);
+  assert.deepEqual(log.view.error, { message: "no", code: "ValueError", step: "tools" });
+  assert.deepEqual(runsOf(log.entries)[0]!.spans.map(({ hasFailed }) => hasFailed), [true, false, true]);
+  assert.equal(logOf([...EVENTS.slice(0, 7), EVENTS[1]!, events.at(-1)!]).view.error!.step, undefined);
+});
+
+test("a log that grows is read event by event: the same runs, the first token and the pace", () => {
+  const log = logOf([EVENTS[0]!, { type: "TEXT_MESSAGE_START", messageId: "m" }]);
+  const reader = new RunReader();
+  const [first] = reader.read(log.entries);
+  log.append({ type: "TEXT_MESSAGE_CONTENT", messageId: "m", delta: "x" }, 1100);
+  log.append({ type: "TEXT_MESSAGE_END", messageId: "m" }, 1510);
+  const [again] = reader.read(log.entries);
+  assert.equal(again, first);
+  assert.deepEqual([again!.firstToken!.at, again!.streamed, again!.entries.length], [1100, 500, 4]);
 });
 
 test("an event that is not what AG-UI says changes nothing", () => {

@@ -5,6 +5,7 @@ import { Announcer } from "./announcer.tsx";
 import { Conversation } from "./conversation.tsx";
 import { Inspect } from "./inspect.tsx";
 import { type Pane, pane } from "./panes.ts";
+import { DropHint } from "./recordings.tsx";
 import { Player } from "./player.tsx";
 import { Sidebar } from "./sidebar.tsx";
 
@@ -24,6 +25,7 @@ export function App() {
       <Conversation />
       {hasSession && <Inspect />}
       <Player />
+      <DropHint />
       <nav class="pane-bar" aria-label="Parts of the page">
         {PANES.map(([each, label]) => (
           <button key={each} type="button" aria-pressed={pane.value === each} disabled={each === "inspect" && !hasSession} onClick={() => (pane.value = each)}>

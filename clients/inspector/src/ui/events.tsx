@@ -1,4 +1,5 @@
-// The raw events, with filter and search. The chosen one is shown whole, and the conversation can be shown as it was then.
+// The raw events, with filter and search. The one that is chosen is the playhead: it is shown whole, and all else as it
+// was after it.
 
 import { computed, signal } from "@preact/signals";
 
@@ -7,15 +8,17 @@ import type { Entry } from "../model/log.ts";
 import type { WireEvent } from "../model/view.ts";
 import { position, session, tick } from "../session.ts";
 import { Copy } from "./copy.tsx";
+import { clock, duration } from "./times.ts";
 import { FAMILIES, type Family, familyOf, summaryOf } from "./event_text.ts";
 import { Icon } from "./icons.tsx";
 import { JsonTree } from "./json_view.tsx";
 import { memo } from "./memo.tsx";
-import { chosenEvent } from "./panes.ts";
 import { VirtualList } from "./virtual.tsx";
 
 const hidden = signal<ReadonlySet<Family>>(new Set());
 const words = signal("");
+/** Whether the chosen event is shown whole. */
+const isShown = signal(true);
 const shown = computed<readonly Entry[]>(() => {
   void tick.value;
   const entries = session.value?.log.entries ?? [];
@@ -35,15 +38,20 @@ export function Events() {
   void tick.value;
   const all = session.value?.log.entries ?? [];
   const entries = shown.value;
-  const chosen = chosenEvent.value === null ? undefined : all[chosenEvent.value];
-  const target = chosen ? entries.findIndex(({ index }) => index === chosen.index) : -1;
-  const choose = (place: number) => (chosenEvent.value = entries[Math.max(0, Math.min(place, entries.length - 1))]?.index ?? null);
+  const chosen = position.value === null ? undefined : all[position.value - 1];
+  const near = chosen ? entries.findLastIndex(({ index }) => index <= chosen.index) : -1;
+  const target = near >= 0 ? near : null;
+  const choose = (place: number) => {
+    const entry = entries[Math.max(0, Math.min(place, entries.length - 1))];
+    if (entry) position.value = entry.index + 1;
+    isShown.value = true;
+  };
   const onKeyDown = (event: KeyboardEvent) => {
     const steps: { readonly [key: string]: number } = { ArrowDown: 1, ArrowUp: -1, PageDown: 12, PageUp: -12 };
     const step = steps[event.key];
     if (step === undefined && event.key !== "Home" && event.key !== "End") return;
     event.preventDefault();
-    choose(event.key === "Home" ? 0 : event.key === "End" ? entries.length - 1 : target < 0 ? (step! < 0 ? entries.length - 1 : 0) : target + step!);
+    choose(event.key === "Home" ? 0 : event.key === "End" ? entries.length - 1 : target === null ? (step! < 0 ? entries.length - 1 : 0) : target + step!);
   };
   const toggle = (family: Family) => {
     const next = new Set(hidden.value);
@@ -72,26 +80,27 @@ export function Events() {
           count={entries.length}
           keyOf={(place) => entries[place]!.index}
           estimate={26}
-          target={target >= 0 ? target : null}
+          target={target}
           attributes={{ role: "listbox", "aria-label": "Events", "aria-activedescendant": chosen ? `event-${chosen.index}` : undefined, class: "event-list", onKeyDown }}
           rowAttributes={(place) => ({
             role: "option",
             id: `event-${entries[place]!.index}`,
             "aria-selected": entries[place]!.index === chosen?.index,
+            class: chosen && entries[place]!.index > chosen.index ? "virtual-row later" : "virtual-row",
             onClick: () => choose(place),
           })}
           row={(place) => <EventRow entry={entries[place]!} before={all[entries[place]!.index - 1]} />}
         />
       )}
-      {chosen && (
+      {chosen && isShown.value && (
         <section class="event-detail" aria-label="Event">
           <header>
             <strong>{`${chosen.index + 1}. ${chosen.event.type}`}</strong>
-            <button type="button" class="small" onClick={() => (position.value = chosen.index + 1)}>
-              Show this moment
-            </button>
+            <time class="quiet" dateTime={new Date(chosen.at).toISOString()}>
+              {clock(chosen.at)}
+            </time>
             <Copy of={() => chosen.event} what="the event" />
-            <button type="button" class="plain" aria-label="Close" onClick={() => (chosenEvent.value = null)}>
+            <button type="button" class="plain" aria-label="Close" onClick={() => (isShown.value = false)}>
               <Icon name="close" />
             </button>
           </header>
@@ -127,9 +136,3 @@ function DrawnEvent({ entry, before }: EventRowProps) {
 }
 
 const hasFailed = ({ type, metadata, error }: WireEvent): boolean => type === "RUN_ERROR" || type === "SUBAGENT_ERROR" || (type === "TOOL_CALL_RESULT" && (metadata?.status === "error" || error !== undefined));
-
-/** Milliseconds in one unit. */
-export function duration(ms: number): string {
-  if (ms < 1000) return `${Math.round(ms)} ms`;
-  return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${(ms / 60_000).toFixed(1)} min`;
-}

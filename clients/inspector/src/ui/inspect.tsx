@@ -1,11 +1,11 @@
-// The panel beside the conversation: state, events, timeline.
+// The panel beside the conversation: state, events, timeline. All show the moment of the playhead.
 
-import { session, view } from "../session.ts";
+import { session } from "../session.ts";
 import { Events } from "./events.tsx";
 import { Guard } from "./guard.tsx";
 import { Icon } from "./icons.tsx";
-import { JsonTree } from "./json_view.tsx";
 import { pane, type Panel, panel } from "./panes.ts";
+import { State } from "./state.tsx";
 import { Timeline } from "./timeline.tsx";
 
 const PANELS: readonly (readonly [Panel, string])[] = [
@@ -45,15 +45,5 @@ export function Inspect() {
         </Guard>
       </div>
     </section>
-  );
-}
-
-function State() {
-  const { state, stateBefore } = view.value;
-  const isEmpty = typeof state === "object" && state !== null && Object.keys(state).length === 0;
-  return (
-    <div class="scrolls padded" tabIndex={0} role="group" aria-label="State">
-      {isEmpty ? <p class="empty quiet">The state is empty.</p> : <JsonTree value={state} before={stateBefore} />}
-    </div>
   );
 }

@@ -1,10 +1,12 @@
-// The slider over all events: back to any of them, and forwards as fast as they came, or faster.
+// The playhead: a slider over all events, back to any of them, and forwards as fast as they came, or faster. Runs,
+// failures, questions and gaps are marks on its track.
 
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
-import { length, position, session } from "../session.ts";
+import { length, position, session, tick } from "../session.ts";
 import { Icon } from "./icons.tsx";
+import { clock, duration } from "./times.ts";
 
 const SPEEDS = [0.5, 1, 2, 5, 20] as const;
 /** Milliseconds that no pause is longer than. */
@@ -30,6 +32,17 @@ export function Player() {
     if (position.value === null) position.value = 0;
     isPlaying.value = !isPlaying.value;
   };
+  const entries = current.log.entries;
+  const last = entries[now - 1];
+  const begun = last && entries.slice(0, now).findLast(({ event }) => event.type === "RUN_STARTED");
+  const at = last === undefined ? "" : `${clock(last.at)}${begun ? `, +${duration(last.at - begun.at)}` : ""}`;
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (!event.shiftKey || (event.key !== "ArrowLeft" && event.key !== "ArrowRight")) return;
+    event.preventDefault();
+    const all = marks.peek();
+    const next = event.key === "ArrowRight" ? all.find(({ place }) => place > now) : all.findLast(({ place }) => place < now);
+    go(next?.place ?? (event.key === "ArrowRight" ? count : 0));
+  };
   return (
     <section class="player" aria-label="Time">
       <button type="button" class="plain" aria-label={isPlaying.value ? "Pause" : "Play"} disabled={!count} onClick={start}>
@@ -38,17 +51,60 @@ export function Player() {
       <button type="button" class="plain" aria-label="One event back" disabled={now === 0} onClick={() => go(now - 1)}>
         <Icon name="back" />
       </button>
-      <input type="range" aria-label="Event" aria-valuetext={`${now} of ${count}`} min={0} max={count} value={now} disabled={!count} onInput={({ currentTarget }) => go(Number(currentTarget.value))} />
+      <div class="track">
+        <Marks count={count} go={go} />
+        <input type="range" aria-label="Event" aria-valuetext={`${now} of ${count}${at ? `, ${at}` : ""}`} min={0} max={count} value={now} disabled={!count} onInput={({ currentTarget }) => go(Number(currentTarget.value))} onKeyDown={onKeyDown} />
+      </div>
       <button type="button" class="plain" aria-label="One event on" disabled={position.value === null} onClick={() => go(now + 1)}>
         <Icon name="next" />
       </button>
-      <output>{`${now} / ${count}`}</output>
+      <output>
+        <span class="clock">{at}</span>
+        <span>{`${now} / ${count}`}</span>
+      </output>
       <select aria-label="Speed" value={String(speed.value)} onChange={({ currentTarget }) => (speed.value = Number(currentTarget.value))}>
         {SPEEDS.map((each) => (
           <option key={each} value={String(each)}>{`${each}×`}</option>
         ))}
       </select>
     </section>
+  );
+}
+
+interface Mark {
+  /** After how many events it is. */
+  readonly place: number;
+  readonly kind: "run" | "error" | "question" | "gap";
+  readonly name: string;
+}
+
+/** Marks of which a track is still readable; of more, every so many are shown. */
+const MOST = 300;
+
+const marks = computed<readonly Mark[]>(() => {
+  void tick.value;
+  const found: Mark[] = [];
+  let runs = 0;
+  for (const { event, index, at, gap } of session.value?.log.entries ?? []) {
+    const place = index + 1;
+    if (gap) found.push({ place, kind: "gap", name: `${gap.isHidden ? "The page was hidden" : "The connection was lost"} for ${duration(gap.for)}` });
+    if (event.type === "RUN_STARTED") found.push({ place, kind: "run", name: `Run ${(runs += 1)}, ${clock(at)}` });
+    if (event.type === "RUN_ERROR" && event.code !== "cancelled") found.push({ place, kind: "error", name: `Failed, ${clock(at)}` });
+    if (event.type === "RUN_FINISHED" && event.outcome?.type === "interrupt") found.push({ place, kind: "question", name: `A question, ${clock(at)}` });
+  }
+  return found;
+});
+
+/** For the mouse; by keyboard Shift with Left and Right goes from mark to mark. */
+function Marks({ count, go }: { count: number; go: (to: number) => void }) {
+  const all = marks.value;
+  const step = Math.ceil(all.length / MOST);
+  return (
+    <div class="marks" aria-hidden="true">
+      {all.map(({ place, kind, name }, number) =>
+        number % step && kind === "run" ? null : <button key={`${place} ${kind}`} type="button" tabIndex={-1} class={`mark ${kind}`} title={name} style={{ left: `${(place / Math.max(count, 1)) * 100}%` }} onClick={() => go(place)} />,
+      )}
+    </div>
   );
 }
 

@@ -2,12 +2,13 @@
 
 import { useState } from "preact/hooks";
 
-import { addressOf, goTo, leave } from "../address.ts";
+import { addressOf, goTo } from "../address.ts";
 import { credentials, type Thread, type ThreadStatus } from "../server/api.ts";
-import { failure, newId, openRecording, session } from "../session.ts";
+import { newId, session } from "../session.ts";
 import { agent, agents, choose, filterBy, hasMore, more, problem, refresh, status, threads } from "../threads.ts";
 import { Icon } from "./icons.tsx";
 import { isNew, pane } from "./panes.ts";
+import { OpenRecording } from "./recordings.tsx";
 
 const STATUSES: readonly (readonly [ThreadStatus | null, string])[] = [
   [null, "All"],
@@ -149,27 +150,5 @@ function SignIn({ why, label, placeholder, button, set }: Asked) {
       <p class="quiet">It is kept until this tab is closed.</p>
       <button type="submit">{button}</button>
     </form>
-  );
-}
-
-function OpenRecording() {
-  const open = async (input: HTMLInputElement) => {
-    const file = input.files?.[0];
-    if (!file) return;
-    try {
-      openRecording(file.name, await file.text());
-      leave();
-    } catch (error) {
-      failure.value = `${file.name}: ${(error as Error).message}`;
-    }
-    pane.value = "conversation";
-    input.value = "";
-  };
-  return (
-    <label class="button open-recording">
-      <Icon name="open" />
-      Open a recording
-      <input type="file" class="hidden-input" accept=".jsonl,.ndjson,.txt,application/jsonl" onChange={({ currentTarget }) => void open(currentTarget)} />
-    </label>
   );
 }

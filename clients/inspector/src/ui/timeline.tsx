@@ -1,96 +1,176 @@
-// A run in time: what took how long, in parallel and nested; its events as ticks; its tokens.
+// A run in time, as a waterfall: what took how long, below what it belongs to; its events as ticks; its pace and its tokens.
+// The line across it is the playhead.
 
 import { signal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 
-import type { RunSpan, SpanKind } from "../model/spans.ts";
+import { nested, type RunSpan, type Span } from "../model/spans.ts";
 import type { Usage } from "../model/view.ts";
 import { position, runs, session } from "../session.ts";
 import { type Family, familyOf } from "./event_text.ts";
-import { duration } from "./events.tsx";
+import { Icon } from "./icons.tsx";
+import { clock, duration } from "./times.ts";
+import { VirtualList } from "./virtual.tsx";
 
-/** The run that is shown; null: the last. */
-const chosen = signal<string | null>(null);
-const KINDS: readonly (readonly [SpanKind, string])[] = [
-  ["step", "Steps"],
-  ["subagent", "Subagents"],
-  ["tool", "Tools"],
-  ["text", "Text"],
-  ["reasoning", "Reasoning"],
-];
+/** The run that is shown while the playhead is at the end; null: the last. */
+const chosen = signal<number | null>(null);
+/** The part of the run that is shown, as parts of its length. */
+const shown = signal<readonly [number, number]>([0, 1]);
+const NEAREST = 0.0005;
+
+/** Zooms by a factor around a part of the run. */
+function zoom(factor: number, around: number): void {
+  const [from, to] = shown.value;
+  const width = Math.min(1, Math.max(NEAREST, (to - from) * factor));
+  const begin = Math.min(1 - width, Math.max(0, around - ((around - from) / (to - from)) * width));
+  shown.value = [begin, begin + width];
+}
+
+const move = (by: number): void => {
+  const [from, to] = shown.value;
+  const begin = Math.min(1 - (to - from), Math.max(0, from + by * (to - from)));
+  shown.value = [begin, begin + to - from];
+};
 
 export function Timeline() {
   const all = runs.value;
-  const run = all.find(({ from }) => String(from.index) === chosen.value) ?? all.at(-1);
+  const now = position.value;
+  const run = (now === null ? all.find(({ from }) => from.index === chosen.value) : all.findLast(({ from }) => from.index < now)) ?? all.at(now === null ? -1 : 0);
   if (run === undefined) return <p class="empty quiet">No run has been seen yet.</p>;
   const last = run.to ?? run.entries.at(-1)!;
   const begin = run.from.at;
   const length = Math.max(last.at - begin, 1);
+  const spans = nested(run.spans);
+  const [from, to] = shown.value;
+  const placeOf = (at: number) => ((at - begin) / length - from) / (to - from);
+  const head = now === null ? null : (session.value?.log.entries[now - 1]?.at ?? begin);
+  const headAt = head === null ? -1 : placeOf(head);
+  const middle = headAt >= 0 && headAt <= 1 ? (head! - begin) / length : (from + to) / 2;
+  const choose = (index: number) => {
+    chosen.value = index;
+    position.value = null;
+    shown.value = [0, 1];
+  };
+  const onWheel = (event: WheelEvent) => {
+    if (!event.ctrlKey && !event.metaKey) return;
+    event.preventDefault();
+    const track = (event.currentTarget as HTMLElement).querySelector(".ticks")!.getBoundingClientRect();
+    zoom(event.deltaY > 0 ? 1.25 : 0.8, from + ((event.clientX - track.left) / track.width) * (to - from));
+  };
   return (
-    <div class="scrolls padded timeline" tabIndex={0} role="group" aria-label="Timeline">
+    <div class="timeline" role="group" aria-label="Timeline" onWheel={onWheel}>
       <div class="timeline-head">
-        <select aria-label="Run" value={String(run.from.index)} onChange={({ currentTarget }) => (chosen.value = currentTarget.value)}>
-          {all.map(({ runId, from, outcome }, place) => (
-            <option key={from.index} value={String(from.index)}>
+        <select aria-label="Run" value={String(run.from.index)} onChange={({ currentTarget }) => choose(Number(currentTarget.value))}>
+          {all.map(({ runId, from: first, outcome }, place) => (
+            <option key={first.index} value={String(first.index)}>
               {`Run ${place + 1} of ${all.length}, ${outcome}, ${runId.slice(0, 8)}`}
             </option>
           ))}
         </select>
-        <span class="quiet">{`${duration(length)}, ${run.entries.length} events`}</span>
+        <span class="steps" role="group" aria-label="Zoom">
+          <button type="button" class="plain" aria-label="Earlier" title="Earlier" disabled={from === 0} onClick={() => move(-0.5)}>
+            <Icon name="back" />
+          </button>
+          <button type="button" class="plain" aria-label="Zoom out" title="Zoom out" disabled={to - from === 1} onClick={() => zoom(2, middle)}>
+            <Icon name="less" />
+          </button>
+          <button type="button" class="plain" aria-label="Zoom in" title="Zoom in (or Ctrl and the mouse wheel)" disabled={to - from <= NEAREST} onClick={() => zoom(0.5, middle)}>
+            <Icon name="add" />
+          </button>
+          <button type="button" class="plain" aria-label="Later" title="Later" disabled={to === 1} onClick={() => move(0.5)}>
+            <Icon name="next" />
+          </button>
+        </span>
       </div>
-      <div class="lanes">
-        {KINDS.map(([kind, label]) => (
-          <Lanes key={kind} run={run} kind={kind} label={label} begin={begin} length={length} end={last.at} />
-        ))}
-        <div class="lane-label">Events</div>
-        <Ticks run={run} begin={begin} length={length} />
-        <div class="lane-label" />
-        <div class="axis">
-          <span>0</span>
-          <span>{duration(length / 2)}</span>
-          <span>{duration(length)}</span>
+      <Facts run={run} length={length} />
+      <div class="waterfall" style={{ "--playhead": headAt >= 0 && headAt <= 1 ? `${headAt * 100}%` : "-10px" }}>
+        <div class="water-row water-head">
+          <span class="water-name quiet">Events</span>
+          <Ticks run={run} placeOf={placeOf} />
+          <span class="water-time" />
         </div>
+        <div class="water-row water-axis" aria-hidden="true">
+          <span class="water-name" />
+          <span class="axis">
+            {[0, 0.5, 1].map((part) => (
+              <span key={part}>{duration((from + part * (to - from)) * length)}</span>
+            ))}
+          </span>
+          <span class="water-time" />
+        </div>
+        <VirtualList
+          of={run}
+          count={spans.length}
+          keyOf={(place) => spans[place]!.from.index}
+          estimate={26}
+          follows={run.to === undefined && now === null}
+          attributes={{ class: "water-rows", role: "group", "aria-label": "Spans" }}
+          row={(place) => <Row span={spans[place]!} end={last.at} placeOf={placeOf} />}
+        />
       </div>
       <UsageTable usage={run.usage} total={all.flatMap(({ usage }) => usage)} runs={all.length} />
     </div>
   );
 }
 
-const HEIGHT = 22;
-const COLOURS: { readonly [family in Family]: string } = { run: "--run", text: "--blue", tool: "--tool", state: "--state", custom: "--custom" };
-
-function Lanes({ run, kind, label, begin, length, end }: { run: RunSpan; kind: SpanKind; label: string; begin: number; length: number; end: number }) {
-  const spans = run.spans.filter((each) => each.kind === kind);
-  if (!spans.length) return null;
-  const lanes = Math.max(...spans.map(({ lane }) => lane)) + 1;
+/** When it began, and how fast it was. */
+function Facts({ run, length }: { run: RunSpan; length: number }) {
+  const out = run.usage.reduce((sum, { outputTokens }) => sum + (outputTokens ?? 0), 0);
+  const facts: readonly (readonly [string, string | null])[] = [
+    ["began", clock(run.from.at)],
+    ["took", duration(length)],
+    ["events", String(run.entries.length)],
+    ["first token", run.firstToken ? `after ${duration(run.firstToken.at - run.from.at)}` : null],
+    ["tokens a second", out && run.streamed > 20 ? (out / (run.streamed / 1000)).toFixed(out / run.streamed > 0.02 ? 0 : 1) : null],
+  ];
   return (
-    <>
-      <div class="lane-label">{label}</div>
-      <div class="lane" style={{ height: `${lanes * HEIGHT}px` }}>
-        {spans.map((span) => {
-          const from = ((span.from.at - begin) / length) * 100;
-          const width = Math.max(((span.to?.at ?? end) - span.from.at) / length, 0.004) * 100;
-          const took = duration((span.to?.at ?? end) - span.from.at);
-          return (
-            <button
-              key={span.from.index}
-              type="button"
-              class={`bar ${kind}${span.to ? "" : " open"}${span.hasFailed ? " failed" : ""}`}
-              style={{ left: `${Math.min(from, 99)}%`, width: `${Math.min(width, 100 - Math.min(from, 99))}%`, top: `${span.lane * HEIGHT}px` }}
-              title={`${span.name}, ${took}`}
-              aria-label={`${label}: ${span.name}, ${took}. Show the moment of its end`}
-              onClick={() => (position.value = (span.to ?? span.from).index + 1)}
-            >
-              {span.name === kind ? "" : span.name}
-            </button>
-          );
-        })}
-      </div>
-    </>
+    <dl class="facts">
+      {facts.map(
+        ([name, value]) =>
+          value !== null && (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </div>
+          ),
+      )}
+    </dl>
   );
 }
 
-function Ticks({ run, begin, length }: { run: RunSpan; begin: number; length: number }) {
+const LABELS: { readonly [kind in Span["kind"]]: string } = { step: "Step", subagent: "Subagent", tool: "Tool", text: "Text", reasoning: "Reasoning" };
+const COLOURS: { readonly [family in Family]: string } = { run: "--run", text: "--blue", tool: "--tool", state: "--state", custom: "--custom" };
+
+function Row({ span, end, placeOf }: { span: Span; end: number; placeOf: (at: number) => number }) {
+  const left = placeOf(span.from.at);
+  const right = placeOf(span.to?.at ?? end);
+  const took = duration((span.to?.at ?? end) - span.from.at);
+  const isSeen = right >= 0 && left <= 1;
+  const begin = Math.min(Math.max(left, 0), 0.995);
+  return (
+    <div class="water-row">
+      <span class={`water-name depth-${Math.min(span.depth, 8)}`} title={span.name}>
+        <i class={`dot ${span.hasFailed ? "failed" : span.kind}`} />
+        {span.name}
+      </span>
+      <span class="water-track">
+        {isSeen && (
+          <button
+            type="button"
+            class={`bar ${span.kind}${span.to ? "" : " open"}${span.hasFailed ? " failed" : ""}`}
+            style={{ left: `${begin * 100}%`, width: `${Math.max(Math.min(right, 1) - begin, 0.004) * 100}%` }}
+            title={`${span.name}, ${took}`}
+            aria-label={`${LABELS[span.kind]}: ${span.name}, ${took}${span.hasFailed ? ", failed" : ""}. Show the moment of its end`}
+            onClick={() => (position.value = (span.to ?? span.from).index + 1)}
+          />
+        )}
+      </span>
+      <span class="water-time">{took}</span>
+    </div>
+  );
+}
+
+function Ticks({ run, placeOf }: { run: RunSpan; placeOf: (at: number) => number }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const now = position.value;
   useLayoutEffect(() => {
@@ -103,8 +183,10 @@ function Ticks({ run, begin, length }: { run: RunSpan; begin: number; length: nu
     const colours = Object.fromEntries(Object.entries(COLOURS).map(([family, name]) => [family, style.getPropertyValue(name)]));
     let last = "";
     for (const { event, at, index } of run.entries) {
+      const part = placeOf(at);
+      if (part < 0 || part > 1) continue;
       const family = familyOf(event);
-      const place = Math.round(((at - begin) / length) * (element.width - scale));
+      const place = Math.round(part * (element.width - scale));
       const alpha = now === null || index < now ? 1 : 0.25;
       const tick = `${place} ${family} ${alpha}`;
       if (tick === last) continue; // of many events in one pixel the first is enough

@@ -62,8 +62,12 @@ export function VirtualList({ count, keyOf, row, estimate, target = null, of, at
     const element = scroller.current!;
     isAtEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR;
   };
+  /** What the user opens stays where it is: a list that stays at its end would move it away. */
+  const onClick = (event: MouseEvent) => {
+    if ((event.target as Element).closest("summary, [aria-expanded], .link")) isAtEnd.current = false;
+  };
   return (
-    <div ref={scroller} tabIndex={0} onScroll={onScroll} {...attributes} class={`virtual ${attributes?.class ?? ""}`}>
+    <div ref={scroller} tabIndex={0} onScroll={onScroll} onClickCapture={onClick} {...attributes} class={`virtual ${attributes?.class ?? ""}`}>
       <div class="virtual-space" style={{ height: `${height}px` }} role="presentation">
         {virtual.getVirtualItems().map((item) => (
           <div key={item.key} ref={virtual.measureElement} data-index={item.index} class="virtual-row" style={{ transform: `translateY(${item.start}px)` }} {...rowAttributes?.(item.index)}>
