@@ -287,4 +287,6 @@ async def _values(client: LangGraphClient, thread_id: str) -> Any:
     async with asyncio.timeout(END_WITHIN):
         while any(run["status"] in ("pending", "running") for run in await client.runs.list(thread_id)):  # noqa: ASYNC110
             await asyncio.sleep(0.2)
+        if not await client.threads.search(ids=[thread_id]):  # every message to it was refused
+            return {"messages": []}
         return (await client.threads.get_state(thread_id))["values"]

@@ -44,7 +44,7 @@ def _agent(call: Call) -> str:
     return call.agents.named(call.query.get("agent") or call.query.get("agentId"))
 
 
-def _reply(result: Result) -> Reply:
+def _reply(call: Call, result: Result) -> Reply:
     if isinstance(result, RunList):
         return Reply({"runs": [_json(run) for run in result.runs]})
     return plain_reply(result)

@@ -7,12 +7,17 @@
 // a comment comes for `SILENCE` is lost: a laptop that slept, or a network that was changed, leaves connections that end
 // only after many minutes.
 //
+// `paused`: the page is hidden or was left, and its stream is ended until somebody looks at the page. A browser has six
+// connections to a server for all of its tabs (HTTP/1.1), and keeps a page that was left, with its streams, for the Back
+// button: six of either would keep every further request waiting.
+//
 // Never here: what the events mean.
 /** What becomes of each state; what is not in it can't happen, or changes nothing. */
 const MOVES = {
-    connecting: { opened: "live", failed: "lost", refused: "refused", missing: "unwatched", closed: "closed" },
-    live: { serverLost: "lost", failed: "lost", closed: "closed" },
-    lost: { serverBack: "live", opened: "live", failed: "lost", refused: "refused", missing: "unwatched", closed: "closed" },
+    connecting: { opened: "live", failed: "lost", refused: "refused", missing: "unwatched", hidden: "paused", closed: "closed" },
+    live: { serverLost: "lost", failed: "lost", hidden: "paused", closed: "closed" },
+    lost: { serverBack: "live", opened: "live", failed: "lost", refused: "refused", missing: "unwatched", hidden: "paused", closed: "closed" },
+    paused: { shown: "connecting", closed: "closed" },
     refused: { retried: "lost", closed: "closed" },
     unwatched: { refused: "refused", retried: "lost", closed: "closed" },
     closed: {},
@@ -33,13 +38,23 @@ export function delayAfter(failures) {
 }
 /** An answer other than 200. `after`: milliseconds after which the server wants to be asked again. */
 class HttpError extends Error {
-    happening;
+    status;
     after;
-    constructor(message, happening, after) {
-        super(message);
-        this.happening = happening;
+    constructor(status, text, after) {
+        super(`HTTP ${status}: ${text}`);
+        this.status = status;
         this.after = after;
     }
+}
+/** Why the request of a page ends that is hidden or was left. */
+class Hidden extends Error {
+}
+/** What an error means for the connection: one with a `status` is an answer, any other a loss. */
+function happeningOf(error) {
+    const { status } = error;
+    if (typeof status !== "number" || status < 400 || status >= 500 || RETRIED.has(status))
+        return "failed";
+    return status === 404 ? "missing" : "refused";
 }
 /** A stream of events that is opened again whenever it is lost, until it is closed. */
 export class Connection {
@@ -56,20 +71,37 @@ export class Connection {
     lastByte = 0;
     wake = () => { };
     unlisten;
-    /** `open`: sends the request. `onEvent`: gets the JSON of each event. `onChange`: called after each move. */
+    /**
+     * `open`: sends the request; it may also raise an error with the `status` of the answer. `onEvent`: gets the JSON of each
+     * event, and its id. `onChange`: called after each move.
+     */
     constructor(open, onEvent, onChange) {
         this.open = open;
         this.onEvent = onEvent;
         this.onChange = onChange;
+        if (isHidden())
+            this.state = "paused";
         this.unlisten = listening({
             offline: () => this.request.abort(new Error("The browser is offline.")),
             online: () => this.wake(),
+            hidden: () => {
+                this.move("hidden");
+                if (this.state === "paused")
+                    this.request.abort(new Hidden("The page is hidden."));
+            },
             visible: () => {
                 this.endIfSilent();
+                this.failures = 0;
+                this.move("shown");
                 this.wake();
             },
         });
         void this.stay();
+    }
+    /** Loses the connection for so many milliseconds, or until `retry()`. */
+    drop(milliseconds, error) {
+        if (this.state === "live")
+            this.request.abort(Object.assign(error, { after: milliseconds }));
     }
     /** Tries again now, also after a refusal. */
     retry() {
@@ -89,9 +121,15 @@ export class Connection {
     }
     async stay() {
         while (this.state !== "closed") {
+            if (this.state === "paused") {
+                await this.woken(undefined);
+                continue;
+            }
             const error = await this.read().then(() => new Error("The server has ended the stream."), (raised) => (raised instanceof Error ? raised : new Error(String(raised))));
-            const { happening, after } = error instanceof HttpError ? error : { happening: "failed", after: 0 };
-            const delay = happening === "failed" ? Math.max(delayAfter(++this.failures), after) : undefined;
+            if (this.request.signal.reason instanceof Hidden)
+                continue; // it may be seen again by now
+            const happening = happeningOf(error);
+            const delay = happening === "failed" ? Math.max(delayAfter(++this.failures), error.after ?? 0) : undefined;
             this.error = error;
             this.retryAt = delay === undefined ? undefined : Date.now() + delay;
             this.move(happening);
@@ -138,8 +176,9 @@ export class Connection {
         if (frame === SERVER_BACK)
             this.move("serverBack");
         const data = frame.split("\n").filter((line) => line.startsWith("data:"));
+        const id = frame.split("\n").find((line) => line.startsWith("id:"));
         if (data.length)
-            this.onEvent(JSON.parse(data.map((line) => line.slice(5)).join("\n")));
+            this.onEvent(JSON.parse(data.map((line) => line.slice(5)).join("\n")), id?.slice(3).trim());
     }
     endIfSilent() {
         if (Date.now() - this.lastByte > SILENCE)
@@ -170,23 +209,28 @@ export class Connection {
 async function httpError(response) {
     const text = await response.text().catch(() => "");
     const { status, headers } = response;
-    const isFinal = status >= 400 && status < 500 && !RETRIED.has(status);
-    const happening = status === 404 ? "missing" : isFinal ? "refused" : "failed";
-    return new HttpError(`HTTP ${status}: ${text.slice(0, 500)}`, happening, 1000 * (Number(headers.get("Retry-After")) || 0));
+    return new HttpError(status, text.slice(0, 500), 1000 * (Number(headers.get("Retry-After")) || 0));
+}
+/** Whether this is a page that nobody sees. */
+function isHidden() {
+    return typeof document !== "undefined" && document.visibilityState === "hidden";
 }
 /** Listens to what a browser says of itself; elsewhere to nothing. */
 function listening(on) {
     if (typeof window === "undefined" || typeof document === "undefined")
         return () => { };
-    const visible = () => document.visibilityState === "visible" && on.visible();
-    window.addEventListener("offline", on.offline);
-    window.addEventListener("online", on.online);
-    window.addEventListener("pageshow", visible);
-    document.addEventListener("visibilitychange", visible);
+    const seen = () => (isHidden() ? on.hidden() : on.visible());
+    const events = [
+        [window, "offline", on.offline],
+        [window, "online", on.online],
+        [window, "pagehide", on.hidden],
+        [window, "pageshow", seen],
+        [document, "visibilitychange", seen],
+    ];
+    for (const [target, name, listener] of events)
+        target.addEventListener(name, listener);
     return () => {
-        window.removeEventListener("offline", on.offline);
-        window.removeEventListener("online", on.online);
-        window.removeEventListener("pageshow", visible);
-        document.removeEventListener("visibilitychange", visible);
+        for (const [target, name, listener] of events)
+            target.removeEventListener(name, listener);
     };
 }

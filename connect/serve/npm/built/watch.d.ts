@@ -2,10 +2,12 @@ import { type ConnectionState } from "./connection.js";
 /** How an open page is connected. Each change is a new object. */
 export interface WatchState {
     /**
-     * - `connecting`: the thread is being loaded for the first time.
+     * - `connecting`: the thread is being loaded for the first time, or caught up with after the page was hidden. A browser
+     *   that has six streams of one server open keeps a seventh page in it.
      * - `live`: the page has what the thread has, and gets what comes.
      * - `lost`: it does not; the next attempt is at `retryAt`. Without `retryAt`, the server that the page reads has lost the
      *   LangGraph server behind it, and tries by itself.
+     * - `paused`: the page is hidden, and reads nothing until somebody looks at it.
      * - `refused`: the server answered with a 4xx; nothing is tried until `retry()`.
      * - `unwatched`: the page has the thread and its own runs. The server has no watch route: runs that others start appear
      *   when the page is loaded again, or after `retry()`.
@@ -107,6 +109,8 @@ export declare class Watch {
     retry(): void;
     /** Ends it. A run that the agent started is read on. */
     close(): void;
+    /** The browser keeps the page for its Back button, with whatever is open: what the agent reads is ended. */
+    private readonly left;
     private request;
     private reported;
     private saw;

@@ -16,6 +16,8 @@
 //    detached, and connects.
 // 6. A server without the watch route (404; CopilotKit's Node runtime is one) reports nothing: the agent connects once, and
 //    again after a stream that ended before its run. If it can't connect either, the page is `refused`.
+// 7. While the page is hidden it is `paused`: neither the watch nor the run of others that the agent reads has a connection.
+//    A run that the agent started is read on. A page that was left (`pagehide`) has no connection at all.
 import { addressBelow, answerOf } from "./address.js";
 import { Connection, delayAfter } from "./connection.js";
 import { endOf, next, positionAfter } from "./position.js";
@@ -77,6 +79,10 @@ export class Watch {
             onRunFinalized: () => (this.stream && this.stream.end === undefined ? this.pause() : this.later(0, () => this.sync())),
         });
         this.connection = new Connection((signal) => this.request(url, signal), (event) => this.reported(event), () => this.moved());
+        if (typeof window !== "undefined")
+            window.addEventListener("pagehide", this.left);
+        if (this.connection.state === "paused")
+            this.changed();
         if (agent.isRunning)
             this.whenIdle(); // what the agent reads already it reports to earlier subscribers alone
         this.later(0, () => this.sync()); // by then a chat that connects by itself has begun to
@@ -95,6 +101,8 @@ export class Watch {
     /** Ends it. A run that the agent started is read on. */
     close() {
         this.subscription.unsubscribe();
+        if (typeof window !== "undefined")
+            window.removeEventListener("pagehide", this.left);
         for (const timer of this.timers)
             clearTimeout(timer);
         this.connection.close();
@@ -102,6 +110,11 @@ export class Watch {
         if (this.isConnecting)
             void detach(this.agent);
     }
+    /** The browser keeps the page for its Back button, with whatever is open: what the agent reads is ended. */
+    left = ({ persisted }) => {
+        if (persisted && this.agent.isRunning)
+            void detach(this.agent);
+    };
     // --- what is reported, and what the agent sees
     request(url, signal) {
         const { headers, credentials } = this.agent;
@@ -151,8 +164,10 @@ export class Watch {
     }
     moved() {
         const { state } = this.connection;
-        if (state === "lost")
+        if (state === "lost" || state === "paused")
             this.lost();
+        if (state === "paused" && this.isConnecting)
+            void detach(this.agent);
         if (state === "live") {
             this.isPaused = false;
             this.later(LATE, () => this.sync()); // a thread that is unknown is not reported
@@ -208,6 +223,9 @@ export class Watch {
             this.loaded();
             this.later(0, () => this.sync());
         }
+        else if (this.connection.state === "paused") {
+            // It was ended because nobody looks: it connects when somebody does.
+        }
         else if (this.connection.state === "unwatched" && !this.hasLoaded && error instanceof Error) {
             this.connection.refuse(error);
         }
@@ -217,7 +235,7 @@ export class Watch {
     }
     /** After a stream that ended before its run did: the page ended it, or the server is gone, which is known soon. */
     pause(error) {
-        if (this.isPaused)
+        if (this.isPaused || this.connection.state === "paused")
             return;
         const delay = delayAfter(++this.failures);
         this.isPaused = true;
