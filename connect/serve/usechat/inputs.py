@@ -233,8 +233,8 @@ def _approvals(messages: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]
 def _payload(approvals: Sequence[Mapping[str, Any]]) -> Any:
     """Returns the answer in the form that the interrupt asks for."""
     descriptor = approvals[0].get("descriptor")
-    interrupt = descriptor if isinstance(descriptor, dict) else {}
-    value = (interrupt.get("metadata") or {}).get("value") or {}
+    metadata = descriptor.get("metadata") if isinstance(descriptor, dict) else None
+    value = (metadata.get("value") if isinstance(metadata, dict) else None) or {}
     if isinstance(value, dict) and "action_requests" not in value:
         if value.get("type") == "tool_approval":
             return _decision(approvals[0])

@@ -134,6 +134,7 @@ def cut(run: Told, start: int, stop: int, read: int | None = None) -> Late:
     reader, latecomer = PartReader("platform"), PartialMessageFilter()
     for place, part in enumerate(run.parts):
         if place == stop:
+            reader.gap()
             latecomer.gap()
             late.telling.feeds.append(late.telling.translator.apply_checkpoint(run.values(read or stop)))
         elif start <= place < stop:

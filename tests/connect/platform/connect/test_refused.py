@@ -155,14 +155,14 @@ async def test_a_watch_never_gives_up_a_platform_that_has_answered(recorded_chat
     listens = asyncio.create_task(guest.hear(watch(source, platform.thread_id)))
     await guest.told("RUN_FINISHED")
     away.set()
-    while len(reports) < 2:
+    # Meanwhile, a request of another kind may be answered: then the platform is back, and lost again.
+    while len(platform.instead["follow"]) > 1 or reports[-1] is not None:
         changed.clear()
         await changed.wait()
+    assert reports[0] is not None
     listens.cancel()
     await asyncio.gather(listens, return_exceptions=True)
     assert guest.kinds[-1] == "RUN_FINISHED"
-    assert reports[0] is not None
-    assert reports[1:] == [None]
 
 
 @pytest.mark.parametrize("how", GONE)

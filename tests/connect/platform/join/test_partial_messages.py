@@ -178,13 +178,7 @@ def test_after_a_gap_steps_are_counted_anew() -> None:
 
 OUTLIVES_ITS_STEP = "removed_while_another_streams"
 """A recording in which a model call goes on after its superstep: what cannot be known of it, `latecomer` says."""
-PLATFORM: tuple[Source, ...] = (
-    "platform",
-    "platform-flat",
-    "platform-messages",
-    "platform-messages-flat",
-    "platform-v3",
-)
+PLATFORM: tuple[Source, ...] = ("platform", "platform-flat", "platform-messages", "platform-messages-flat")
 
 
 def joins(run: Told, chosen: Choice) -> list[Late]:

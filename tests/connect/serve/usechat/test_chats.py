@@ -11,6 +11,7 @@ from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_agui.connect.serve import agui_app
+from langgraph_agui.connect.serve.usechat.inputs import request_of
 from langgraph_agui.connect.testing import Pause
 
 from fixtures.page_agents import ObedientModel, page_agent
@@ -221,3 +222,12 @@ async def test_a_body_that_is_no_chats_is_refused(body: Any, message: str) -> No
         assert message in answer.json()["message"]
         assert (await client.post("/nobody/ui", json=body)).status_code == 404
         assert (await client.get("/chat/ui/nothing")).status_code == 404
+
+
+@pytest.mark.parametrize("descriptor", [None, [], {"metadata": [1]}, {"metadata": {"value": "Send it?"}}])
+def test_an_approval_whose_description_was_changed_is_an_answer_all_the_same(descriptor: Any) -> None:
+    approval = {"id": "asked:0:1", "approved": True, "descriptor": descriptor}
+    part = {"type": "tool-mail", "toolCallId": "1", "state": "approval-responded", "input": {}, "approval": approval}
+    body = {"id": "chat", "messages": [said("send it"), {"id": "2", "role": "assistant", "parts": [part]}]}
+    (answer,) = request_of(body, "run").input["resume"]
+    assert (answer["interruptId"], answer["status"]) == ("asked", "resolved")
