@@ -276,8 +276,9 @@ class Feature:
     words: str
     options: Mapping[str, Any] = field(default_factory=dict)
     intake: Mapping[str, Any] = field(default_factory=dict)
-    only_behind_the_runtime: bool = False
-    """Whether it needs that only behind CopilotKit's Node runtime."""
+    is_request: bool = False
+    """Whether CopilotKit's client has a request for it. Its Node runtime, and an agent of the page, abort the run's
+    request instead; with `compatible_with` that stops the run, unless the request has a page's header `Origin`."""
 
     @property
     def needs(self) -> str:
@@ -293,8 +294,9 @@ class Feature:
     def row(self) -> str:
         """The row in the documentation."""
         needs = f"`compatible_with`, or `{self.needs}`" if self.needs else "nothing"
-        where = "nothing; behind the Node runtime " if self.only_behind_the_runtime else ""
-        return f"| {self.words} | {where}{needs} |"
+        if self.is_request:
+            needs = f"nothing; behind the Node runtime {needs}; in a page that reads the agent by itself the latter"
+        return f"| {self.words} | {needs} |"
 
 
 FEATURES = (
@@ -327,7 +329,7 @@ FEATURES = (
         "state that the page writes, such as the choice of a model",
         intake={"state": {"recipe"}},
     ),
-    Feature("stop", stop, "the stop button", intake={"on_disconnect": "cancel"}, only_behind_the_runtime=True),
+    Feature("stop", stop, "the stop button", intake={"on_disconnect": "cancel"}, is_request=True),
 )
 
 

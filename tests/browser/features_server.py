@@ -25,12 +25,7 @@ from .features import FEATURES, agentic_chat_reasoning, agents
 
 def features(_: Request) -> JSONResponse:
     """Says which features there are, and whether each needs to be configured."""
-    return JSONResponse(
-        [
-            {"name": each.name, "needs": each.needs, "onlyBehindTheRuntime": each.only_behind_the_runtime}
-            for each in FEATURES
-        ]
-    )
+    return JSONResponse([{"name": each.name, "needs": each.needs, "isRequest": each.is_request} for each in FEATURES])
 
 
 class Users:
