@@ -507,6 +507,8 @@ scenario("of 10,000 events and 2,000 messages the rows in sight alone are elemen
   await list.focus();
   await page.keyboard.press("Home");
   await list.getByText("MESSAGES_SNAPSHOT").waitFor();
+  await page.getByText("As it was after event 1").waitFor();
+  await inspector.press("To the end");
   await inspector.log.evaluate((element) => (element.scrollTop = 0));
   await inspector.log.getByText("Message 0", { exact: true }).waitFor();
   await inspector.slider.fill("5000");

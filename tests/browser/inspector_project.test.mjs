@@ -51,11 +51,11 @@ test("an agent is talked to, its approval answered, its past shown, and a lost c
 
     const other = await page.context().newPage();
     await other.goto(`${page.url()}${new URL(stage.page).hash}`);
-    await other.getByText("It is booked.").waitFor();
+    await other.getByText("It is booked.", { exact: true }).waitFor();
     await other.getByRole("textbox", { name: "Message" }).fill("Another one.");
     await other.keyboard.press("Enter");
     await inspector.shows("Another one.");
     await inspector.is("Waiting");
     await inspector.press("No");
-    await other.getByText("I do not book it.").waitFor();
+    await other.getByText("I do not book it.", { exact: true }).waitFor();
   }));
