@@ -11,7 +11,9 @@ Rules:
 1. Only the event that starts a message contains the message's id. Later events belong to the message that is open in
    their namespace. If several messages are open in the same namespace, it is unknown which of them an event belongs to.
    In that case the rest of these messages is skipped, and the client gets them from the next `values`. A message is
-   skipped entirely if it began before the stream was joined, or during a gap.
+   skipped entirely if it began before the stream was joined, or during a gap. Until it ends, so is every message that
+   begins in its namespace. It is only noticed by its events: if none arrives before another message begins, its later
+   events are read as that message's, until the next `values` replace them.
 2. Text, reasoning and the arguments of tool calls are read as they arrive. Any other block is read when it is complete.
    With OpenAI's Responses API, each part of a reasoning item is a block of its own, and only the first block contains
    the item's id. The reasoning blocks without an id that follow it belong to the same item. Each block gets the index
@@ -67,6 +69,8 @@ class Envelopes:
         self._begun = 0
         """The number of messages that have begun."""
         self._open: dict[Namespace, list[_Message]] = {}
+        self._unseen: set[Namespace] = set()
+        """The namespaces in which a message is open whose beginning was not seen."""
         self._tools: dict[Namespace, set[Any]] = {}
         """For each graph, the ids of the tool calls whose tools are running."""
         self._unread: dict[Namespace, set[Any]] = {}
@@ -125,15 +129,19 @@ class Envelopes:
             opened = self._open.setdefault(ns, [])
             opened.append(_Message(str(data.get("id") or ""), metadata, is_read=data.get("role") == "ai"))
             for message in opened:
-                message.is_read &= len(opened) == 1
+                message.is_read &= len(opened) == 1 and ns not in self._unseen
             return
+        is_end = data.get("event") in ("message-finish", "error")
         opened = self._open.get(ns, [])
-        if opened and opened[0].is_read:
+        if not opened:
+            (self._unseen.discard if is_end else self._unseen.add)(ns)
+            return
+        if opened[0].is_read:
             chunk = _chunk(opened[0], data)
             if chunk is not None:
                 whole = {"type": "AIMessageChunk", "id": opened[0].id, "content": "", **chunk}
                 yield Part(ns, "messages", (whole, opened[0].metadata), part_id, from_start=True)
-        if opened and data.get("event") in ("message-finish", "error"):
+        if is_end:
             opened.pop()
 
     def _result(self, ns: Namespace, data: Mapping[str, Any], part_id: str | None) -> Iterator[Part]:
@@ -169,6 +177,7 @@ class Envelopes:
 
     def _superstep_ended(self, ns: Namespace) -> None:
         self._open = {graph: opened for graph, opened in self._open.items() if not is_within(graph, ns)}
+        self._unseen = {graph for graph in self._unseen if not is_within(graph, ns)}
         self._tools = {graph: calls for graph, calls in self._tools.items() if not is_within(graph, ns)}
 
 

@@ -41,6 +41,7 @@ def said(parts: list[StreamPart], reader: PartReader | None = None) -> list[tupl
     return [(each.data[0]["id"], each.data[0]["content"]) for each in read if each.data[0]["content"]]
 
 
+FINISH = envelope("messages", {"event": "message-finish"})
 VALUES = envelope("values", {"messages": []}, interrupts=[])
 
 
@@ -51,8 +52,7 @@ def test_pieces_belong_to_the_message_that_is_open_in_their_graph() -> None:
 
 def test_of_messages_that_are_open_at_once_in_one_graph_nothing_more_is_read_until_its_superstep_ends() -> None:
     both = [start("a"), block(), text("1"), start("b"), block(), text("2"), text("3")]
-    finish = envelope("messages", {"event": "message-finish"})
-    assert said([*both, finish, text("4"), finish]) == [("a", "1")]
+    assert said([*both, FINISH, text("4"), FINISH]) == [("a", "1")]
     assert said([*both, VALUES, start("c"), block(), text("5")]) == [("a", "1"), ("c", "5")]
 
 
@@ -61,7 +61,14 @@ def test_whoever_joins_within_a_message_or_misses_a_part_of_it_gets_no_piece_of_
     reader = PartReader("platform")
     assert said([start("a"), block(), text("1")], reader) == [("a", "1")]
     reader.gap()
-    assert said([text("3"), start("b"), block(), text("4")], reader) == [("b", "4")]
+    assert said([text("3"), FINISH, start("b"), block(), text("4")], reader) == [("b", "4")]
+
+
+@pytest.mark.parametrize("ends", [[FINISH, FINISH], [VALUES]], ids=["both end", "the superstep ends"])
+def test_nothing_is_read_of_a_message_beside_one_whose_beginning_was_missed(ends: list[StreamPart]) -> None:
+    beside = [text("1"), start("b"), block(), text("2"), text("3")]
+    assert said([*beside, *ends, start("c"), block(), text("4")]) == [("c", "4")]
+    assert said([text("1", "in:1"), start("b"), block(), text("2")]) == [("b", "2")]
 
 
 def test_the_first_values_of_a_graph_wait_for_the_call_that_it_runs_for() -> None:
