@@ -16,6 +16,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from functools import wraps
+from inspect import iscoroutinefunction
 from typing import Any, Final, Literal, NamedTuple, TypeVar, cast
 
 from .errors import code_of
@@ -111,30 +112,10 @@ INSTRUMENTS: Final[Mapping[str, Instrument]] = {
 }
 """All instruments, by name."""
 
-_COMMANDS: Final = frozenset(
-    {
-        "append",
-        "claim",
-        "entries",
-        "enter",
-        "forget",
-        "hand_over",
-        "has_log",
-        "input_of",
-        "keep_contact",
-        "lease_of",
-        "leave",
-        "logs",
-        "lost_threads",
-        "note_readers",
-        "release",
-        "renew",
-        "request_cancel",
-        "turn",
-        "withdraw",
-    }
+_NO_COMMANDS: Final = frozenset(
+    {"aclose", "interrupt_read", "other_loop", "read", "start", "subscribe", "subscribe_lost", "unsubscribe"}
 )
-"""The commands of a run database that are measured. Those that wait for something to happen are not."""
+"""The methods of a run database that are not measured: they wait for something to happen, or send nothing."""
 
 
 def _made() -> dict[str, Any]:
@@ -233,7 +214,7 @@ class _Measured:
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self._database, name)
-        if name in _COMMANDS:
+        if iscoroutinefunction(value) and name not in _NO_COMMANDS:
             value = self._command(name, value)
             setattr(self, name, value)
         return value
