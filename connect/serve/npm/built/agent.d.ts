@@ -3,7 +3,7 @@ import { type Watch, type WatchOptions } from "./watch.js";
 /**
  * An `HttpAgent` for `POST {url}`, with what the server has below it. `url`: the agent's, such as
  * `http://127.0.0.1:8000/planner`, or the server's own where it has a single agent; in a page also a path of the page's
- * origin. `threadId`: the conversation. Throws a `TypeError` for a URL that is none of these. Requests stay at the origin of
+ * origin. `threadId`: the conversation. Throws a `TypeError` for any other URL. Requests stay at the origin of
  * the URL: a redirect is an error.
  */
 export declare class ThreadAgent extends HttpAgent {
@@ -18,7 +18,7 @@ export declare class ThreadAgent extends HttpAgent {
     send(content: string): Promise<void>;
     /**
      * Answers an interrupt; resolves when the run that continues has ended. Where several are pending, nothing is sent until
-     * each has an answer. `status`: `cancelled` says that there is none. Rejects for an interrupt that is not pending.
+     * each has an answer. `status`: `cancelled` declines to answer. Rejects if the interrupt is not pending.
      */
     answer(payload: unknown, of?: {
         interruptId?: string;

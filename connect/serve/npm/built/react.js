@@ -4,7 +4,7 @@ import { watch } from "./watch.js";
 const CONNECTING = { connection: "connecting" };
 /**
  * Keeps an agent on its thread while the component is mounted: runs that others start appear in it. Gives how the page is
- * connected, and `retry`. `agent`: null while there is none yet. With CopilotKit:
+ * connected, and `retry`. `agent`: null until there is one. With CopilotKit:
  *
  *     const { copilotkit } = useCopilotKit();
  *     const { agent, isReady } = useAgent({ agentId });
