@@ -353,6 +353,7 @@ def test_nothing_vanishes_where_no_run_is_stopped(scenes: dict[str, Any], name: 
 async def test_cancelling_stops_the_run_and_those_that_wait(backend: Backend) -> None:
     async with gates() as gate, backend.client() as client, ReaderClients(client) as guests:
         first = await (stage := Stage(gate, client, guests, {})).held()
+        gate.hold("b second 2")  # Aegra starts the second run at once: it must not end before it is cancelled
         second = await first.next("gated_chat", gate, run="b")
         await cancel(client, first.thread_id)
         assert [(await each.run())["status"] for each in (first, second)] == ["interrupted", "interrupted"]
