@@ -155,6 +155,7 @@ class Run:
         self,
         stream: Stream,
         hold: Hold,
+        *,
         timeout: float | None = None,
         save: Save | None = None,
         leave: Leave | None = None,

@@ -247,10 +247,16 @@ class Runs:
             save = partial(save_partial_messages, own, config, options.messages_key, run.label)
         if made is not None:
             made.is_taken = True
-        ended = partial(self._ended, own, options.messages_key)
-        leave = None if made is None else made.leave
-        handed_over = None if control is None else partial(self._handed_over, setup.run_input, run)
-        run.begin(stream, hold, setup.timeout, save, leave, ended, control, handed_over)
+        run.begin(
+            stream,
+            hold,
+            timeout=setup.timeout,
+            save=save,
+            leave=None if made is None else made.leave,
+            on_end=partial(self._ended, own, options.messages_key),
+            control=control,
+            handed_over=None if control is None else partial(self._handed_over, setup.run_input, run),
+        )
         if setup.ending is not None:
             run.stop(setup.ending)
         return run
