@@ -1,7 +1,8 @@
 // Builds the inspector: `node build.mjs [FOLDER]`, by default into the Python package that serves it. The same source
 // gives the same bytes: a test compares them with what is shipped.
 
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { copyFile, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 
 import { build } from "esbuild";
@@ -19,14 +20,11 @@ const LEAVE_OUT = {
   },
 };
 
-const built = await build({
+const HOW = {
   absWorkingDir: HERE,
-  entryPoints: { inspector: "src/main.tsx" },
-  entryNames: "[name]-[hash]",
   outdir: FOLDER,
   bundle: true,
   minify: true,
-  format: "esm",
   target: "es2022",
   jsx: "automatic",
   jsxImportSource: "preact",
@@ -35,12 +33,26 @@ const built = await build({
   define: { "process.env.NODE_ENV": '"production"' },
   plugins: [LEAVE_OUT],
   write: false,
-});
+};
+
+const built = await build({ ...HOW, entryPoints: { inspector: "src/main.tsx" }, entryNames: "[name]-[hash]", format: "esm" });
 
 const names = Object.fromEntries(built.outputFiles.map(({ path }) => [path.split(".").pop(), basename(path)]));
 const page = (await readFile(join(HERE, "src/index.html"), "utf8")).replace("{{js}}", names.js).replace("{{css}}", names.css);
+
+/** The page of a run that is sent: script and style are in it, and its policy names them by their hashes. */
+async function sentPage() {
+  const { outputFiles } = await build({ ...HOW, entryPoints: { sent: "src/sent.tsx" }, format: "iife" });
+  const texts = Object.fromEntries(outputFiles.map(({ path, text }) => [path.split(".").pop(), text]));
+  for (const text of Object.values(texts)) if (/<!--|<\/?(script|style)|\r/i.test(text)) throw new Error("HTML would end the script or the style at a text in it");
+  const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+  const values = { "script hash": hash(texts.js), "style hash": hash(texts.css), script: texts.js, style: texts.css };
+  return (await readFile(join(HERE, "src/sent.html"), "utf8")).replace(/\{\{([a-z ]+)\}\}/g, (place, name) => values[name] ?? place);
+}
 
 await rm(FOLDER, { recursive: true, force: true });
 await mkdir(FOLDER, { recursive: true });
 for (const { path, contents } of built.outputFiles) await writeFile(path, contents);
 await writeFile(join(FOLDER, "index.html"), page);
+await writeFile(join(FOLDER, "run.html"), await sentPage());
+await copyFile(join(HERE, "src/sent/fields.json"), join(FOLDER, "fields.json"));

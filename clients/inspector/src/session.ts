@@ -9,6 +9,7 @@ import { EventLog, type Gap } from "./model/log.ts";
 import { RunReader, type RunSpan } from "./model/spans.ts";
 import { Verifier } from "./model/verifier.ts";
 import { EMPTY, type View, type WireEvent } from "./model/view.ts";
+import type { Kind } from "./sent/choose.ts";
 import { startRun, stopRun } from "./server/api.ts";
 import { type Connection, ThreadStream } from "./server/stream.ts";
 
@@ -19,12 +20,18 @@ export interface Session {
   readonly agent: string;
   readonly log: EventLog;
   readonly stream?: ThreadStream;
+  /** What is said of it below its name. */
+  readonly about?: string;
+  /** Of a run that was sent: what it had that was not sent. */
+  readonly left?: readonly Kind[];
 }
 
 export const session = signal<Session | null>(null);
 export const connection = signal<Connection>({ status: "connecting" });
 /** How many events are taken as having come; null: all, also those to come. */
 export const position = signal<number | null>(null);
+/** Whether what is shown is of a run that was sent without this. */
+export const isLeftOut = (kind: Kind): boolean => session.value?.left?.includes(kind) === true;
 /** Counts the frames in which events came. */
 export const tick = signal(0);
 /** Why the last thing that the user did has failed, or was done in part only. */

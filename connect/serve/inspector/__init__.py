@@ -1,4 +1,5 @@
 """Serves the inspector, a page that shows the threads of the served agents: `pages` answers the requests for its files.
+`sent` writes the file of a run that is sent to somebody, which is a page of its own.
 
 The files in `built/` are made from `clients/inspector` by running `npm run build` there. They contain no data, so every
 client may load them. The page gets its data from the same routes as any client, and these authenticate its user.
@@ -23,6 +24,8 @@ from ..routing import Handler
 
 PAGE: Final = "index.html"
 """The file that answers `GET /`."""
+SENT_PAGE: Final = "run.html"
+"""The page of a run that is sent, without a run. The inspector loads it when somebody saves one."""
 POLICY: Final = "; ".join(
     (
         "default-src 'none'",
@@ -59,7 +62,7 @@ class _File(NamedTuple):
 
 @cache
 def built_files() -> Mapping[str, _File]:
-    """Returns the files of the page by name: `index.html`, a script and a style. The names of the script and the style
+    """Returns the files of the page by name: `index.html`, `run.html`, a script and a style. The names of the last two
     contain a hash of their content."""
     page_files = {}
     for file in files(__package__).joinpath("built").iterdir():
@@ -85,15 +88,18 @@ def _page_endpoint() -> Handler:
 
 def pages() -> dict[str, Handler]:
     """Returns the handlers for the page, its script and its style, by path."""
-    files = {f"/inspector/{name}": _endpoint(built_files()[name]) for name in sorted(built_files().keys() - {PAGE})}
+    files = {f"/inspector/{name}": _endpoint(name) for name in sorted(built_files().keys() - {PAGE})}
     return {**files, "/": _page_endpoint()}
 
 
-def _endpoint(file: _File) -> Handler:
+def _endpoint(name: str) -> Handler:
+    file = built_files()[name]
+    caching = "no-cache" if name == SENT_PAGE else "public, max-age=31536000, immutable"
+
     async def answer(request: Request) -> Response:
         if request.url.path.endswith("/"):
             raise Refusal(HTTPStatus.NOT_FOUND, "not_found", "There is nothing here.")
-        return _response(file, "public, max-age=31536000, immutable")
+        return _response(file, caching)
 
     return answer
 

@@ -16,6 +16,7 @@ export function Part({ part }: { part: { readonly [field: string]: unknown } }) 
   const type = String(part.type);
   const mime = String(source.mimeType ?? "");
   const url = source.type === "data" ? `data:${mime};base64,${String(source.value)}` : String(source.value ?? "");
+  if (!source.value) return <p class="quiet">{`${type}, ${mime ? `${mime}, ` : ""}left out`}</p>;
   if (type === "image") return <Picture url={url} alt={`Image ${mime}`} />;
   if (source.type === "data" && type === "audio" && /^audio\/[\w.+-]+$/.test(mime)) return <audio controls src={url} />;
   if (source.type === "data" && type === "video" && /^video\/[\w.+-]+$/.test(mime)) return <video controls src={url} />;

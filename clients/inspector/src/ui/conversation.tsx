@@ -48,7 +48,7 @@ export function Conversation() {
         <div class="thread-title">
           <h2 title={title ?? current.name}>{title ?? current.name}</h2>
           <p class="quiet">
-            {isThread ? current.agent : "Recording"}
+            {current.about ?? (isThread ? current.agent : "Recording")}
             {title !== null && <code>{current.name}</code>}
           </p>
         </div>

@@ -6,7 +6,7 @@ import { useState } from "preact/hooks";
 import { Content, Part } from "../content/parts.tsx";
 import { inLine, isObject, type Json, type JsonObject, parsed } from "../model/json.ts";
 import { callsOf, textOf } from "../model/view.ts";
-import { forkAt } from "../session.ts";
+import { forkAt, isLeftOut, session } from "../session.ts";
 import { Copy } from "./copy.tsx";
 import { DraftArea } from "./draft_area.tsx";
 import { Icon } from "./icons.tsx";
@@ -132,33 +132,38 @@ function Call({ call, result, progress }: { call: ToolCall; result: ToolMessage 
         <span class="quiet">{inLine(progress && !result ? (progress.progress ?? progress.output ?? "") : call.function.arguments, 90)}</span>
         <span class="word">{word}</span>
       </summary>
-      <div class="call-body">
-        <p class="label">
-          Arguments
-          <Copy of={() => given ?? call.function.arguments} what="the arguments" />
-        </p>
-        {given === undefined ? <pre>{call.function.arguments || "none yet"}</pre> : <JsonTree value={given} />}
-        {progress && (
-          <>
-            <p class="label">Progress</p>
-            <JsonTree value={progress.output ?? progress.progress ?? null} />
-          </>
-        )}
-        {result && (
-          <>
-            <p class="label">
-              Result
-              <Copy of={() => textOf(result.content)} what="the result" />
-            </p>
-            <Result result={result} />
-          </>
-        )}
-      </div>
+      {isLeftOut("tools") ? (
+        <p class="call-body quiet">Its arguments and its result were left out of this file.</p>
+      ) : (
+        <div class="call-body">
+          <p class="label">
+            Arguments
+            <Copy of={() => given ?? call.function.arguments} what="the arguments" />
+          </p>
+          {given === undefined ? <pre>{call.function.arguments || "none yet"}</pre> : <JsonTree value={given} />}
+          {progress && (
+            <>
+              <p class="label">Progress</p>
+              <JsonTree value={progress.output ?? progress.progress ?? null} />
+            </>
+          )}
+          {result && (
+            <>
+              <p class="label">
+                Result
+                <Copy of={() => textOf(result.content)} what="the result" />
+              </p>
+              <Result result={result} />
+            </>
+          )}
+        </div>
+      )}
     </details>
   );
 }
 
 function Result({ result }: { result: ToolMessage }) {
+  if (isLeftOut("tools")) return <p class="quiet">A result was left out of this file.</p>;
   const text = textOf(result.content);
   const value = /^\s*[[{]/.test(text) ? parsed(text) : undefined;
   if (value !== undefined) return <JsonTree value={value} />;
@@ -167,6 +172,7 @@ function Result({ result }: { result: ToolMessage }) {
 
 function Activity({ type, content }: { type: string; content: Json }) {
   if (!isObject(content)) return null;
+  if (session.value?.left !== undefined && Object.keys(content).length === 0) return <p class="quiet">{`${type.replaceAll("_", " ")}: left out of this file`}</p>;
   if (type === "media") return <Part part={content} />;
   if (type === "run_error") return <RunError message={String(content.message ?? "")} code={content.code === undefined ? undefined : String(content.code)} />;
   return (

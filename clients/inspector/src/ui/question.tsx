@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 import { Markdown } from "../content/markdown.tsx";
 import { isObject, type Json, type JsonObject, parsed } from "../model/json.ts";
-import { type Answer, answer } from "../session.ts";
+import { type Answer, answer, isLeftOut } from "../session.ts";
 import { Copy } from "./copy.tsx";
 import { DraftArea } from "./draft_area.tsx";
 import { JsonTree } from "./json_view.tsx";
@@ -46,6 +46,7 @@ interface QuestionProps {
 }
 
 function Question({ interrupt, take, cancel }: QuestionProps) {
+  if (isLeftOut("tools")) return <p class="quiet">What was asked was left out of this file.</p>;
   const value = (interrupt.metadata as JsonObject | undefined)?.value;
   const requests = isObject(value) && Array.isArray(value.action_requests) ? (value.action_requests as readonly JsonObject[]) : null;
   const configs = isObject(value) && Array.isArray(value.review_configs) ? (value.review_configs as readonly JsonObject[]) : [];

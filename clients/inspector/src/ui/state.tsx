@@ -6,7 +6,7 @@ import { useState } from "preact/hooks";
 import { countOf, type Difference, differenceOf, type Words } from "../model/diff.ts";
 import { inLine, isObject, type Json } from "../model/json.ts";
 import { EMPTY } from "../model/view.ts";
-import { length, position, session, tick, view } from "../session.ts";
+import { isLeftOut, length, position, session, tick, view } from "../session.ts";
 import { Copy } from "./copy.tsx";
 import { Icon } from "./icons.tsx";
 import { JsonTree } from "./json_view.tsx";
@@ -39,6 +39,7 @@ function change(direction: 1 | -1): number | null {
 }
 
 export function State() {
+  if (isLeftOut("state")) return <p class="empty quiet">The state was left out of this file.</p>;
   void tick.value;
   const { state } = view.value;
   const found = difference.value;

@@ -41,6 +41,8 @@ async def test_the_page_and_its_files_are_served_under_a_strict_policy() -> None
         assert "unsafe" not in POLICY
         assert (await client.get(f"/{named(page.text)[0]}/")).status_code == 404
         assert (await client.get("/inspector/index.html")).status_code == 404
+        sent = await client.get("/inspector/run.html")
+        assert (sent.headers["cache-control"], sent.headers["content-security-policy"]) == ("no-cache", POLICY)
 
 
 async def test_without_it_there_is_no_page() -> None:
