@@ -10,8 +10,10 @@ export async function say(page, text) {
 
 /** Returns when the page shows these messages, and no other. */
 export async function reads(page, ...messages) {
-  const lines = async () => (await page.getByLabel("conversation").locator("li").allInnerTexts()).map((line) => line.trim());
-  await until(async () => JSON.stringify(await lines()) === JSON.stringify(messages.map((each) => each.trim())), async () => {
+  const lines = async () => (await page.getByLabel("conversation").locator("li").allInnerTexts()).map(onOneLine);
+  await until(async () => JSON.stringify(await lines()) === JSON.stringify(messages.map(onOneLine)), async () => {
     return `expected ${JSON.stringify(messages)}, got ${JSON.stringify(await lines())}`;
   });
 }
+
+const onOneLine = (text) => text.replace(/\s+/g, " ").trim();

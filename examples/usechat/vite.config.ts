@@ -1,0 +1,7 @@
+import { defineConfig } from "vite";
+
+export default defineConfig({
+  base: "./",
+  esbuild: { jsx: "automatic" },
+  build: { chunkSizeWarningLimit: 2000 },
+});
