@@ -76,6 +76,15 @@ class Unsaved(StrEnum):
     keep = "keep"
 
 
+class Included(StrEnum):
+    """What the page of a run can contain beyond the conversation; see `serve.inspector.sent`."""
+
+    state = "state"
+    tools = "tools"
+    attachments = "attachments"
+    other = "other"
+
+
 class Hidden(StrEnum):
     """The kinds of lines that `watch` can leave out."""
 
@@ -427,9 +436,25 @@ def check(
 @app.command(help=help_texts.RECORD, short_help="Record a run to a file.", epilog=help_texts.RECORD_EXAMPLES)
 def record(
     target: Annotated[str | None, typer.Argument(metavar="TARGET", show_default=False)] = None,
-    output: Annotated[Path, typer.Option(metavar="FILE", help="File to create. It must not exist yet.")] = Path(
-        "recording.jsonl"
-    ),
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="File to create. It must not exist yet. Default: recording.jsonl, or no such file with --html.",
+            show_default=False,
+        ),
+    ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Page to create, which plays the run in a browser without a server. It must not exist yet.",
+        ),
+    ] = None,
+    include: Annotated[
+        list[Included] | None,
+        typer.Option(help="What the page of --html contains beyond the conversation; may be repeated."),
+    ] = None,
     message: Annotated[
         str | None, typer.Option(metavar="TEXT", help="Start the run with this message from the user.")
     ] = None,
@@ -468,7 +493,9 @@ def record(
         message=message,
         input=input,
         resume=resume,
-        output=output,
+        output=Path("recording.jsonl") if output is None and html is None else output,
+        html=html,
+        include=[kind.value for kind in include or ()],
         sqlite=sqlite,
         api_key=api_key,
     )

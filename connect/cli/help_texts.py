@@ -59,11 +59,15 @@ RECORD = """Records one run to a file: the parts that LangGraph streams, the eve
 TARGET is a graph (my_app:graph or ./agent.py:graph), which is run here, or the URL of a server. On a server, the
 command starts a run, or records an existing run of --thread. Without a TARGET, it runs the graph in ./langgraph.json.
 The file contains everything that the run streamed, so read it before you share it.
+
+With --html, the command writes a page that plays the run in any browser, without a server. It contains the messages,
+and what --include names.
 """
 RECORD_EXAMPLES = """\b
 Examples:
   langgraph-agui record --message "Plan my day." --output fault.jsonl
   langgraph-agui record ./agent.py:graph --input '{"topic": "cats"}' --output tests/runs/cats.jsonl
+  langgraph-agui record ./agent.py:graph --message hi --html run.html --include state --include tools
   langgraph-agui record http://localhost:2024 --assistant agent --message hi
   langgraph-agui record http://localhost:2024 --thread 5d1b0a3e-... --run 1f0c...
 """

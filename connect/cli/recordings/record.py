@@ -1,10 +1,11 @@
-"""Implements the command `record`: writes a run of a graph or of a server to a file, with its parts and its events."""
+"""Implements the command `record`: writes a run of a graph or of a server to a file, with its parts and its events, or
+to a page that plays its events."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, aclosing, contextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AsyncExitStack, ExitStack, aclosing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
@@ -48,7 +49,12 @@ class RecordSettings:
     message: str | None
     input: str | None
     resume: str | None
-    output: Path
+    output: Path | None
+    """The file with parts and events."""
+    html: Path | None
+    """The page. At least one of the two files is written."""
+    include: Sequence[str]
+    """What the page contains beyond the conversation; see `serve.inspector.sent`."""
     sqlite: Path | None
     api_key: str | None
 
@@ -78,7 +84,8 @@ async def record_run(settings: RecordSettings) -> str:
     async with AsyncExitStack() as lifetime:
         record = _record_platform if is_url(settings.target) else _record_graph
         ending, last = await record(settings, run_input, lifetime)
-    return f"{settings.output}: the run {_describe(ending, last)}"
+    files = ", ".join(str(path) for path in (settings.output, settings.html) if path is not None)
+    return f"{files}: the run {_describe(ending, last)}"
 
 
 async def _record_graph(settings: RecordSettings, run_input: dict[str, Any], lifetime: AsyncExitStack) -> _Ended:
@@ -98,7 +105,7 @@ async def _record_graph(settings: RecordSettings, run_input: dict[str, Any], lif
         stream_mode=RUN_MODES,
         subgraphs=True,
     )
-    with _create_file(settings.output) as write:
+    with _create_files(settings, target.name, thread_id) as write:
         return await record_stream(parts, write, thread_id=thread_id, run_id=run_id, options=await source.options())
 
 
@@ -119,7 +126,7 @@ async def _record_platform(settings: RecordSettings, run_input: dict[str, Any], 
         raise Failure(
             f"the server has no stream of run {run_id!r}: it keeps a stream only if stream_resumable=True was set"
         )
-    with _create_file(settings.output) as write:
+    with _create_files(settings, settings.assistant or str(run["assistant_id"]), thread_id) as write:
         once = _without_repetitions(parts)
         return await record_stream(once, write, thread_id=thread_id, run_id=run_id, options=options, at_end=at_end)
 
@@ -160,8 +167,11 @@ async def _active_run(client: LangGraphClient, thread_id: str) -> str:
 def _check(settings: RecordSettings, *, starts: bool) -> None:
     if settings.target is not None and settings.config is not None:
         raise Misuse("record: expected a graph or --config, not both")
-    if settings.output.exists():
-        raise Misuse(f"--output {settings.output}: the file already exists")
+    for option, path in (("--output", settings.output), ("--html", settings.html)):
+        if path is not None and path.exists():
+            raise Misuse(f"{option} {path}: the file already exists")
+    if settings.include and settings.html is None:
+        raise Misuse("--include chooses what is in the page that --html writes")
     if starts and settings.run is not None:
         raise Misuse("--run names a run that exists; --message, --input and --resume start one")
     if settings.resume is not None and settings.thread is None:
@@ -180,20 +190,51 @@ def _check(settings: RecordSettings, *, starts: bool) -> None:
 
 
 @contextmanager
-def _create_file(path: Path) -> Iterator[Write]:
+def _create_files(settings: RecordSettings, agent: str, thread_id: str) -> Iterator[Write]:
+    """Creates the files, and yields a function that takes the lines of the recording. The page is written when the run
+    has ended, or the command is stopped."""
+    with ExitStack() as lifetime:
+        writers: list[Write] = []
+        if settings.output is not None:
+            writers.append(lifetime.enter_context(_create_file("--output", settings.output)))
+        if settings.html is not None:
+            write_page = lifetime.enter_context(_create_file("--html", settings.html))
+            writers.append((lines := list[bytes]()).append)
+
+        def write(line: bytes) -> None:
+            for each in writers:
+                each(line)
+
+        try:
+            yield write
+        finally:
+            if settings.html is not None:
+                write_page(_page(lines, settings, agent, thread_id))
+
+
+def _page(lines: Sequence[bytes], settings: RecordSettings, agent: str, thread_id: str) -> bytes:
+    from ...serve.inspector.sent import Kind, sent_file  # needs the extra `serve`
+
+    events = [row for row in map(orjson.loads, lines) if "type" in row]
+    chosen = cast("Sequence[Kind]", settings.include)
+    return sent_file(events, title=settings.message or thread_id, agent=agent, chosen=chosen)
+
+
+@contextmanager
+def _create_file(option: str, path: Path) -> Iterator[Write]:
     """Creates a file, and yields a function that appends to it. The file is not buffered, so each line is kept even if
     the command is killed."""
 
-    def write(line: bytes) -> None:
+    def write(content: bytes) -> None:
         try:
-            file.write(line)
+            file.write(content)
         except OSError as error:
-            raise Failure(f"--output {path}: {error.strerror}") from error
+            raise Failure(f"{option} {path}: {error.strerror}") from error
 
     try:
         file = path.open("xb", buffering=0)
     except OSError as error:
-        raise Failure(f"--output {path}: {error.strerror}") from error
+        raise Failure(f"{option} {path}: {error.strerror}") from error
     with file:
         yield write
 

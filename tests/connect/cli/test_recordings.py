@@ -5,6 +5,7 @@ import json
 import re
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -75,6 +76,33 @@ def test_a_run_of_a_graph_is_recorded_however_it_ends(folder: Path) -> None:
     assert isinstance(Recording.read(folder / "f").ending, Failed)
 
 
+def without(event: dict[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in event.items() if key != name}
+
+
+def test_a_run_is_recorded_as_a_page_with_what_was_chosen(folder: Path) -> None:
+    def page(*arguments: str) -> dict[str, Any]:
+        graph = ("--sqlite", "threads.db", "--message", "go</script>", *arguments)
+        ran = command("record", "team=some:review_approved", *graph, cwd=folder)
+        assert (ran.returncode, ran.stderr) == (0, "")
+        assert ran.stdout.endswith("run.html: the run waits for an answer\n")
+        text = (folder / "run.html").read_text(encoding="utf-8")
+        (folder / "run.html").unlink()
+        [data] = re.findall('<script type="application/json" id="run">(.*?)</script>', text)
+        run: dict[str, Any] = json.loads(data)
+        return run
+
+    run = page("--html", "run.html")
+    assert (run["title"], run["agent"], run["left"]) == ("go</script>", "team", ["tools"])
+    assert [path.name for path in folder.glob("*.jsonl")] == []
+    assert check_stream(run["events"]).terminal is not None
+    whole = page("--html", "run.html", "--output", "run.jsonl", "--include", "tools")
+    assert whole["left"] == []
+    recorded = Recording.read(folder / "run.jsonl").events
+    assert [without(event, "timestamp") for event in whole["events"]] == list(recorded)
+    assert [event["type"] for event in run["events"]] == [event["type"] for event in recorded]
+
+
 def test_what_cannot_be_recorded_or_replayed_is_one_line(folder: Path) -> None:
     (folder / "there").write_text("x")
     graph, platform = "some:plain_text", "http://127.0.0.1:1"
@@ -84,6 +112,8 @@ def test_what_cannot_be_recorded_or_replayed_is_one_line(folder: Path) -> None:
         ((graph, "--input", "{"), "--input: expected JSON"),
         ((graph, "--message", "a", "--output", str(folder / "there")), "the file already exists"),
         ((graph, "--message", "a", "--output", str(folder / "no/where")), "No such file"),
+        ((graph, "--message", "a", "--html", str(folder / "there")), "the file already exists"),
+        ((graph, "--message", "a", "--include", "state"), "--include chooses what is in the page"),
         ((graph, "--message", "a", "--assistant", "b"), "--assistant is only for a server"),
         ((graph, "--resume", "1"), "name the thread with --thread"),
         ((platform, "--message", "a"), "with --assistant"),
