@@ -9,9 +9,11 @@ Rules:
 2. Half of each pause between attempts is fixed and half is random, so that the readers of a server that restarts do not
    all come back at the same moment.
 3. A call that must not be repeated, because it starts a run, uses `sdk_call` alone.
-4. A caller that has got nothing yet wants to know soon that the server is away. So all attempts for an answer together
-   have `first_answer` seconds. Only when the caller has a stream (`Contact.begin_stream`), and the server has answered
-   once, is a lost server waited for as the policy says, since a server that restarts is back soon.
+4. A caller that has got nothing yet wants to know soon that the server is away. So all requests of an operation
+   together, with their attempts, have `first_answer` seconds. An answer that comes in a fifth of that time takes none of
+   it: a server that answers is not away, however much is asked of it. Only when the caller has a stream
+   (`Contact.begin_stream`), and the server has answered once, is a lost server waited for as the policy says, since a
+   server that restarts is back soon.
 5. When a server that has answered is lost, and when it is back, `Report` is called once.
 """
 
@@ -35,6 +37,9 @@ from .http import READ_TIMEOUT, error_of_answer, reason_of
 
 _Answer = TypeVar("_Answer")
 
+_PROMPT = 0.2
+"""The share of `first_answer` in which an answer is prompt, so that it does not count."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -43,7 +48,8 @@ class RetryPolicy:
     """How often and how long to retry when a server can't be reached. Raises `ValueError` for numbers that are out of
     range.
 
-    With the defaults, a server that is away is given up after 5 seconds (`first_answer`) until a stream has begun.
+    With the defaults, a server that is away is given up after 5 seconds (`first_answer`) until a stream has begun,
+    however many requests that takes.
     Within a stream it is given up after 14 to 28 seconds of pauses and the time of 10 attempts. An attempt takes 7
     seconds if the connection is refused, because the SDK's client tries it six times, and 30 seconds (`read_timeout`)
     if the server does not answer: 98 seconds in the first case, and 328 in the second, at most. `watch` never gives up
@@ -59,7 +65,8 @@ class RetryPolicy:
     read_timeout: float = READ_TIMEOUT
     """Seconds within which a request must be answered, and after which an event stream without a byte is lost."""
     first_answer: float = 5.0
-    """Seconds within which a server must answer a request before a stream has begun, with all attempts."""
+    """Seconds within which a server must answer all requests of an operation, with all attempts, before its stream has
+    begun. What it answers in a fifth of them does not count."""
 
     def __post_init__(self) -> None:
         if not (self.initial_delay >= 0 and self.max_delay >= 0 and self.max_attempts >= 1):
@@ -86,34 +93,45 @@ class Contact:
         self._report = report
         self._label = label
         self._has_answered = self._has_stream = self._is_lost = False
-        self._deadline: float | None = None
-        """When the server must have answered next, by the loop's clock; None if it may take its time."""
+        self._waited = 0.0
+        """The seconds of `first_answer` that were waited."""
+        self._waited_until = 0.0
+        """The end of the last one, by the loop's clock. Requests that are made at the same time count once."""
 
     def begin_stream(self) -> None:
         """Notes that the caller has a stream, so that a server that has answered is waited for."""
-        self._has_stream = True
+        self._has_stream, self._waited = True, 0.0
 
     @asynccontextmanager
     async def attempt(self, seconds: float | None = None, *, is_only: bool = False) -> AsyncIterator[None]:
         """Limits the time of one attempt, which is made in the block. When the block ends, the server has answered,
         even if with an error. `seconds`: the time for the attempt; None sets no limit on one that need not be soon.
-        `is_only`: whether it can't be made again, and so has all of its time. Raises `ConnectionLost` when the
-        time is over."""
+        `is_only`: whether it can't be made again, and so has all of its time. Raises `ConnectionLost` when the time is
+        over."""
         limits = [seconds] if is_only else [seconds, self._left()]
         limit = min((seconds for seconds in limits if seconds is not None), default=None)
+        clock = asyncio.get_running_loop().time
+        since = clock()
         try:
             async with asyncio.timeout(limit):
                 yield
         except TimeoutError:
-            raise ConnectionLost(f"no answer came for {limit or 0:.3g} seconds") from None
+            self._wait(since, clock())
+            waited = limit if limit == seconds else self.policy.first_answer
+            raise ConnectionLost(f"no answer came for {waited or 0:.3g} seconds") from None
+        except ConnectionLost:
+            self._wait(since, clock())
+            raise
         except PlatformError:
             self.answered()
             raise
+        if clock() - since > _PROMPT * self.policy.first_answer:
+            self._wait(since, clock())
         self.answered()
 
     def answered(self) -> None:
         """Notes that the server has answered."""
-        self._has_answered, self._deadline = True, None
+        self._has_answered = True
         if self._is_lost:
             self._is_lost = False
             _log.info("The server answers again (%s).", self._label)
@@ -138,6 +156,7 @@ class Contact:
         if left is not None:
             if pause >= left:
                 raise lost
+            self._waited += pause
         elif not self._is_lost:
             self._is_lost = True
             _log.warning("The connection to the server is lost, and is tried again: %s (%s).", lost, self._label)
@@ -148,9 +167,12 @@ class Contact:
         """Returns the seconds that are left for an answer that has to come soon; None for any other."""
         if self._has_answered and self._has_stream:
             return None
-        now = asyncio.get_running_loop().time()
-        self._deadline = self._deadline or now + self.policy.first_answer
-        return max(self._deadline - now, 0.0)
+        return max(self.policy.first_answer - self._waited, 0.0)
+
+    def _wait(self, since: float, until: float) -> None:
+        """Counts the time in which an answer was waited for."""
+        self._waited += until - max(since, self._waited_until)
+        self._waited_until = until
 
 
 class Retries:

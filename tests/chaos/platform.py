@@ -12,9 +12,9 @@ What must hold, beside rules 1 and 4 of `oracle`:
 
 1. The app is never killed. So none of its streams is torn, and none of its watchers' streams ends.
 2. A message ends in success, or is refused, or its run is lost: then it may be in the thread. Nothing else happens.
-3. A request that is refused has the status 503, and `Retry-After`; or 409, if another run is active. The app makes a
-   few requests of the server before it answers. Each has the time that `RetryPolicy` gives for an answer, but the
-   request that starts a run has more.
+3. A request that is refused has the status 503, and `Retry-After`; or 409, if another run is active. What the app asks
+   of the server before it answers has the time that `RetryPolicy` gives for the first answer, but the request that
+   starts a run has more.
 """
 
 import asyncio
@@ -51,8 +51,6 @@ _LONGEST = 10.0
 lease of Aegra's runs."""
 _AS_IT_SHOULD = {"success", "shown", "409", "503", "lost"}
 """What may become of a post."""
-_REQUESTS = 3
-"""How many requests a reader needs before its stream begins, at most: two for the options, whose schemas expire."""
 _IDS = UUID("0f2bd5a4-6f36-4c5e-8a3b-5c1c7f1f6e10")
 
 
@@ -125,7 +123,7 @@ class _OfAnApp(Person):
     """Somebody whose server, an app of ours, is never killed. It shares this event loop, so a connection may take
     long."""
 
-    longest = _REQUESTS * RetryPolicy().first_answer + SLOWNESS
+    longest = RetryPolicy().first_answer + SLOWNESS
     """Seconds in which a request is refused."""
     starved = 0.0
     """Seconds for which this event loop got no time from the machine at once, at most."""

@@ -1,6 +1,7 @@
 """Who waits for a server that is gone: how long, and when no more."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 import pytest
@@ -89,6 +90,61 @@ async def test_a_server_that_has_not_answered_yet_is_not_waited_for_longer_than_
     retry = Retries(Contact(RetryPolicy(initial_delay=60.0, max_delay=60.0, max_attempts=1_000)))
     with pytest.raises(ConnectionLost, match="gone"):
         await retry.pause(ConnectionLost("gone"))
+
+
+class Clock:
+    """The time of the event loop, which passes only when a call takes some."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        loop = asyncio.get_running_loop()
+        self.now = loop.time()
+        monkeypatch.setattr(loop, "time", lambda: self.now)
+
+    def answer(self, seconds: float) -> Callable[[], Awaitable[str]]:
+        """A call that is answered after so long."""
+
+        async def call() -> str:
+            self.now += seconds
+            await asyncio.sleep(0)  # for a limit that is over by then
+            await asyncio.sleep(0)
+            return "here"
+
+        return call
+
+
+async def test_the_requests_before_a_stream_have_the_time_of_the_first_answer_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As of a server that is paused, and goes on now and then: it answers each of them, and late."""
+    clock, contact = Clock(monkeypatch), Contact(RetryPolicy(first_answer=5.0))
+    began = clock.now
+    await contact.retried(clock.answer(3.0))
+    with pytest.raises(ConnectionLost, match="no answer came for 5 seconds"):
+        await contact.retried(clock.answer(3.0))
+    assert clock.now - began == pytest.approx(6.0)  # the second one was not made again
+
+
+async def test_what_is_answered_promptly_takes_no_time_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long history is read page by page."""
+    clock, contact = Clock(monkeypatch), Contact(RetryPolicy(first_answer=5.0))
+    for _ in range(20):
+        assert await contact.retried(clock.answer(0.9)) == "here"
+    assert await contact.retried(clock.answer(4.9)) == "here"
+
+
+async def test_requests_at_the_same_time_take_its_time_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, contact = Clock(monkeypatch), Contact(RetryPolicy(first_answer=5.0))
+    async with contact.attempt(), contact.attempt():
+        clock.now += 3.0
+    assert await contact.retried(clock.answer(1.9)) == "here"
+
+
+async def test_a_stream_that_has_begun_gives_a_server_its_time_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, contact = Clock(monkeypatch), Contact(RetryPolicy(first_answer=5.0))
+    await contact.retried(clock.answer(4.0))
+    contact.begin_stream()
+    for _ in range(2):
+        assert await contact.retried(clock.answer(4.0)) == "here"
 
 
 async def test_that_a_server_is_lost_and_back_is_reported_once() -> None:
