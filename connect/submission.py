@@ -8,6 +8,7 @@ knows nothing of plans: it reads the thread, and starts the run that it is told 
 |---|---|
 | `Begin`, `Fork`, `Again` | the run that is started |
 | `Resume`, `GoOn` | the same, and then a run of the rest of the input, if it has more than answers |
+| `Collect` | a run that changes nothing but what the thread has stored before it |
 | `Drop` | a run of the rest of the input; without a rest, the same as for `Nothing` |
 | `Wait` | a run that names the pending interrupts |
 | `Nothing` | a run that changes nothing |
@@ -28,9 +29,9 @@ from .events.encoded import Batches, one_batch
 from .idle import log_late, unchanged_events, unused_messages, unused_state, waiting_events, with_unused
 from .inputs.channels import InputChannels, note_unused, takes_no_messages
 from .inputs.forking import ForkPoint
-from .inputs.graph_input import GraphInput, graph_input
+from .inputs.graph_input import GraphInput, graph_input, results_input
 from .inputs.off_loop import off_loop, size_of
-from .inputs.plan import Again, Begin, Drop, Fork, GoOn, Nothing, Resume, Wait
+from .inputs.plan import Again, Begin, Collect, Drop, Fork, GoOn, Nothing, Resume, Wait
 from .inputs.planning import NoEdits, make_plan
 from .inputs.request import RunRequest
 from .inputs.thread_state import ThreadState
@@ -105,6 +106,10 @@ class Port(Protocol):
     async def drop(self) -> None:
         """Saves the pending writes of the thread's last run, and gives up its unfinished work."""
 
+    async def write(self, values: Mapping[str, Any]) -> bool:
+        """Writes values to channels of a thread on which nothing is to be done, as the input of a run would, without a
+        run. Returns whether the graph lets them be written."""
+
     async def start(self, run: NewRun) -> Batches:
         """Starts a run on the thread as it was last read, and returns the events for the input's client. Raises
         `RunConflictError` if another run has started since, and `ThreadNotFoundError` if the thread now belongs to
@@ -125,6 +130,11 @@ async def submit(request: RunRequest, port: Port) -> Batches:
         if isinstance(plan, Drop) and plan.more:
             return await submit(request.without_answers(request.view), port)
         thread = await port.read()
+    if isinstance(plan, Collect):
+        values = results_input(thread.state, plan.results, port.channels)
+        if thread.attach is None and await port.write(values):
+            return await _unchanged(request, (await port.read()).outcome, port)
+        plan = Begin(plan.results)
     if isinstance(plan, Wait):
         return one_batch(waiting_events(request, plan, thread.state, thread.outcome))
     if isinstance(plan, Nothing):

@@ -60,6 +60,13 @@ def graph_input(
     return GraphInput(values, context_for(channels, run_input, intake, added))
 
 
+def results_input(state: ThreadState, results: Sequence[Message], channels: InputChannels) -> dict[str, Any]:
+    """Returns the values to write to channels so that these results follow their calls, in a thread whose other calls
+    still wait for the page."""
+    assert channels.messages_key is not None
+    return {channels.messages_key: _conversation(state, results, channels, is_whole=False)}
+
+
 def context_for(channels: InputChannels, run_input: RunAgentInput, intake: Intake, added: Prepared) -> Any:
     """Returns the runtime context for the run of an input."""
     context = added.context if added.context is not None else intake.context
@@ -68,11 +75,12 @@ def context_for(channels: InputChannels, run_input: RunAgentInput, intake: Intak
     return context_of(channels, run_input, context)
 
 
-def _conversation(state: ThreadState, new: Sequence[Message], channels: InputChannels) -> Any:
-    """Returns the value to write to the conversation's channel so that the new messages follow the stored ones."""
+def _conversation(state: ThreadState, new: Sequence[Message], channels: InputChannels, *, is_whole: bool = True) -> Any:
+    """Returns the value to write to the conversation's channel so that the new messages follow the stored ones.
+    `is_whole`: whether the calls that have no result then do not get one from the page."""
     stored = [*state.messages, *state.brought]
     complete, rest = _place_results(stored, to_graph_messages(new))
-    added = _complete(complete, rest)
+    added = _complete(complete, rest, is_whole=is_whole)
     if channels.is_plain:
         return [*complete, *added]
     is_replaced = state.is_replaced or len(complete) > len(stored)
@@ -100,13 +108,13 @@ def _place_results(stored: Sequence[Any], new: Sequence[BaseMessage]) -> tuple[l
     return messages, rest
 
 
-def _complete(stored: Sequence[Any], new: Iterable[BaseMessage]) -> list[BaseMessage]:
+def _complete(stored: Sequence[Any], new: Iterable[BaseMessage], *, is_whole: bool) -> list[BaseMessage]:
     """Returns the messages that follow the stored ones, with results directly after their calls and in their order. A
-    call without a result gets one that says so."""
+    call without a result gets one that says so, if the messages are whole."""
     items = list(new)
     results = {message.tool_call_id: message for message in items if isinstance(message, ToolMessage)}
     rest = [message for message in items if not isinstance(message, ToolMessage)]
-    messages = list(_results_of(dict(unanswered_calls(stored)), results, continues=bool(items)))
+    messages = list(_results_of(dict(unanswered_calls(stored)), results, continues=is_whole and bool(items)))
     for index, message in enumerate(rest):
         messages.append(message)
         if isinstance(message, AIMessage):

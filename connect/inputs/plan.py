@@ -9,6 +9,7 @@ decided elsewhere.
     else                --an edit--------> Fork       from the checkpoint before it; `forking` checks that it is an edit
                         --page's results-> Resume     if calls wait for the page (`PageTools`)
                         --something new--> Begin      or Fork, if messages that are left out count as taken back
+                                         > Collect    these are results of the page, and other calls wait for it too
                         --nothing new----> Again      the list ends in a question, and the thread continues after it:
                                                       the question is answered again
                                          > Nothing    the same, but the question or part of its answer was added to the
@@ -36,6 +37,12 @@ thread has removed.
    A call also waits if the graph has continued without its result, in the last turn, and the page has declared the
    tool. CopilotKit's `CopilotKitMiddleware` lets the model continue when it has called tools of the server and of the
    page in one message. `graph_input` stores the result next to its call.
+   That middleware also takes the page's calls out of the message until the agent ends, and an agent in a subgraph has
+   messages that the thread lacks. While such a thread waits or has failed, a result of a declared tool waits too
+   (`held`), and is run after the answer (`more`).
+   A page may send the results of several calls one by one. The graph runs when it has all of them. Until then, those
+   that have come are stored (`Collect`). Only for calls of tools that the page has declared are results waited for, and
+   only until the user's next message.
 4. A page may also add a pair at the end: an assistant message with calls, and a result for each of them. The thread
    must not have any of them, `Intake.page_calls` must name the tools, and the graph must not have them. Apart from its
    calls, the content of the assistant message is ignored. While the thread waits, no pair is accepted. (A pair of any
@@ -61,7 +68,7 @@ from typing import Any
 
 from ag_ui.core import AssistantMessage, Message, RunAgentInput, ToolMessage
 
-from ...translator import message_ids, unanswered_calls
+from ...translator import message_ids, to_agui_messages, unanswered_calls
 from .answers.resume import Answers, answers, is_answering, log_ignored
 from .intake import Intake
 from .messages import as_json, is_from_user, left_unanswered, same_content, to_graph_messages
@@ -76,6 +83,13 @@ class Begin:
     """A turn from the start of the graph, with these messages."""
 
     messages: Sequence[Message] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Collect:
+    """Nothing runs: these results of the page's tools are stored, and other calls wait for the page."""
+
+    results: Sequence[Message]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +155,7 @@ class Again:
         return Fork(self.after, [message for message in run_input.messages if message.id == self.after])
 
 
-Plan = Begin | Resume | GoOn | Drop | Wait | Nothing | Fork | Again
+Plan = Begin | Collect | Resume | GoOn | Drop | Wait | Nothing | Fork | Again
 
 
 def plan(
@@ -188,6 +202,8 @@ def plan(
         return GoOn() if state.is_unfinished else Nothing()
     if client.new:
         fork = client.first_missing() if intake.shortened == "fork" else None
+        if fork is None and not (state.is_unfinished or state.has_failed) and client.lacks_results:
+            return Collect(client.new)
         return Begin(client.new) if fork is None else Fork(fork, client.new)
     if follows:
         return Nothing()
@@ -207,7 +223,7 @@ def _plan_without_news(
         is_done = run_input.run_id == state.run_id or (before is not None and client.is_answered_since(before))
         return Nothing() if is_done else Again(again)
     if state.is_unfinished and (state.has_failed or not (answering or state.page_calls)):
-        return GoOn()
+        return GoOn(more=bool(client.held))
     if answering or client.is_behind() or state.page_calls or (client.waits_for_results and takes_messages):
         return Nothing()
     late = client.late_results()
@@ -217,7 +233,7 @@ def _plan_without_news(
 def _plan_answer(
     answer: Answers, client: _Messages, edit: Message | None, results: Sequence[Message], state: ThreadState
 ) -> Plan:
-    waiting = client.new if edit is None else [edit, *client.new]
+    waiting = [*([] if edit is None else [edit]), *client.new, *client.held]
     more = any(not _is_result_for(state.page_calls, message) for message in waiting)
     if answer.values:
         return Resume(dict(answer.values), more)
@@ -272,10 +288,13 @@ class _Messages:
         self._sent = [message for message in messages if message.role in roles]
         calls = unanswered_calls(state.messages)
         self._waiting = calls
-        self._calls = {call_id for call_id, name in calls if name not in state.own_tools}
-        self._calls |= {call_id for call_id, name in unanswered_calls(state.messages, of_turn=True) if name in declared}
-        self.waits_for_results = bool(calls)
-        """Whether the thread ends with unanswered calls."""
+        of_turn = unanswered_calls(state.messages, of_turn=True)
+        self._of_page = {call_id for call_id, name in of_turn if name in declared}
+        self._calls = {call_id for call_id, name in calls if name not in state.own_tools} | self._of_page
+        self._declared = declared
+        self._known = {*state.page_calls, *(call_id for call_id, _ in of_turn)}
+        self.waits_for_results = bool(calls) or bool(self._of_page)
+        """Whether the thread ends with unanswered calls, or has some of the page's tools in its last turn."""
         pair = self._pair_of_page(set(page_calls) - set(state.own_tools), {call_id for call_id, _ in calls})
         self.new = list(self._sent) if state.is_new else self._find_new(len(self._sent) - len(pair)) + pair
         """The new messages, in the client's order."""
@@ -297,6 +316,30 @@ class _Messages:
         is_whole = all(name in allowed and call_id in answered for call_id, name in self._waiting)
         is_answer = is_whole and self._waiting and state.is_stopped and not state.interrupts
         return [message for message in self.new if message.role == "tool"] if is_answer else []
+
+    @property
+    def held(self) -> list[Message]:
+        """The results of the page's tools at the end of the client's list whose calls the thread does not show yet
+        (rule 3)."""
+        names = {
+            call.id: call.function.name
+            for message in self._sent
+            if isinstance(message, AssistantMessage)
+            for call in message.tool_calls or ()
+        }
+        results = [message for message in self._last_results() if names.get(message.tool_call_id) in self._declared]
+        results = [message for message in results if message.tool_call_id not in self._known]
+        stored = to_agui_messages(list(self._stored.values())) if results else ()
+        answered = {message.tool_call_id for message in stored if message.role == "tool"}
+        return [message for message in results if message.tool_call_id not in answered]
+
+    @property
+    def lacks_results(self) -> bool:
+        """Whether the new messages are results of the page's tools, and calls of the page's tools are left that have
+        none."""
+        answered = {message.tool_call_id for message in self.new if message.role == "tool"}
+        is_results = all(message.role == "tool" for message in self.new)
+        return is_results and not self._of_page <= answered
 
     def has_calls(self, call_ids: Collection[str]) -> bool:
         """Whether these calls are among the unanswered ones of the thread's own messages."""
@@ -333,13 +376,17 @@ class _Messages:
     def late_results(self) -> tuple[str, ...]:
         """Returns the ids of the calls whose results end the client's list, if none of these results is new or
         stored."""
-        calls: list[str] = []
+        return tuple(message.tool_call_id for message in self._last_results())
+
+    def _last_results(self) -> list[ToolMessage]:
+        """Returns the results at the end of the client's list, up to one that the thread has."""
+        results: list[ToolMessage] = []
         for message in reversed(self._sent):
-            if message.role == "tool" and message.id not in self._stored:
-                calls.append(message.tool_call_id)
+            if isinstance(message, ToolMessage) and message.id not in self._stored:
+                results.append(message)
             elif message.role not in ("system", "developer"):
                 break
-        return tuple(reversed(calls))
+        return results[::-1]
 
     def first_missing(self) -> str | None:
         """Returns the id of the first stored message that the client lacks, after all messages that both have."""

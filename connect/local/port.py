@@ -17,7 +17,8 @@ from typing import Any, Final
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.constants import END
+from langgraph.constants import END, START
+from langgraph.graph.state import CompiledStateGraph
 
 from ...translator import ClientView, Finished, Options, message_ids
 from ..access import user_config
@@ -109,11 +110,23 @@ class LocalPort:
     async def drop(self) -> None:
         """See `Port`."""
         await wait_for_clock(await self._newest_id(), self.label)
+        await self._update(None, END)
+
+    async def write(self, values: Mapping[str, Any]) -> bool:
+        """See `Port`. A function (`@entrypoint`) has no node that writes an input."""
+        if not isinstance(self._graph, CompiledStateGraph):
+            return False
+        await wait_for_clock(await self._newest_id(), self.label)
+        await self._update(values, START)
+        await self._update(None, END)
+        return True
+
+    async def _update(self, values: Mapping[str, Any] | None, as_node: str) -> None:
         stamp = self._runs.owners.with_known(self._thread.key, self._source.stamp)
         # A checkpoint that no run writes does not get the thread's metadata by itself.
         config = merge_configs(self._config, {"metadata": stamp})
         with reading(self.label):
-            await self._graph.aupdate_state(config, None, as_node=END)
+            await self._graph.aupdate_state(config, values, as_node=as_node)
 
     async def start(self, run: NewRun) -> Batches:
         """See `Port`."""

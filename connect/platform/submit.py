@@ -148,6 +148,12 @@ class PlatformPort:
         await self._thread.drop()
         self._look = await self._thread.look()
 
+    async def write(self, values: Mapping[str, Any]) -> bool:
+        """See `Port`."""
+        await self._thread.write(json_of(values))
+        self._look = await self._thread.look()
+        return True
+
     async def start(self, run: NewRun) -> Batches:
         """See `Port`."""
         is_free = self._look is None or self._look.active is None

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, MutableMapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, MutableMapping, Sequence
 from contextlib import aclosing
 from typing import Any, Final, TypeVar
 
-from langgraph.constants import END
+from langgraph.constants import END, START
 from langgraph_sdk.client import LangGraphClient
 
 from ...translator import Cancelled, Finished
@@ -213,6 +213,11 @@ class PlatformThread:
     async def drop(self) -> None:
         """Gives up the unfinished work of the thread's last run."""
         await self._request(lambda: self.client.threads.update_state(self.id, None, as_node=END))
+
+    async def write(self, values: Mapping[str, Any]) -> None:
+        """Writes values to channels, as the input of a run would, and gives up the work that begins with them."""
+        await self._request(lambda: self.client.threads.update_state(self.id, dict(values), as_node=START))
+        await self.drop()
 
     async def start(self, assistant_id: str, **arguments: Any) -> JsonObject:
         """Starts a run, and returns it. `arguments`: those of `runs.create`. The request is not repeated, because after

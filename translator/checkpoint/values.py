@@ -50,6 +50,7 @@ from ..ledger import Ledger, Overlap
 from ..losses import Losses, Reason
 from ..options import Options
 from ..parts.channels import UnreadableChannel, channels, without_interrupts
+from ..parts.held_calls import messages_in
 from ..parts.message import fields_of
 from ..wire.events import Event
 from .reconcile import StoredMessages
@@ -302,7 +303,7 @@ class RootValues:
 
     def _channel(self, values: Any) -> Sequence[Any] | None:
         """The value of the messages channel; None if the channel does not exist or cannot be read."""
-        messages = (channels(values) or {}).get(self._key)
+        messages = messages_in(channels(values), self._key)
         if type(messages) is UnreadableChannel:
             self._losses.channel(self._key, messages.error)
         return messages if issubclass(type(messages), (list, tuple)) else None  # `isinstance` may raise an exception

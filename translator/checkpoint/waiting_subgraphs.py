@@ -48,6 +48,7 @@ from ..losses import Losses, Reason
 from ..options import Options
 from ..owner import Owner
 from ..parts.channels import channels
+from ..parts.held_calls import messages_in
 from ..parts.message import fields_of
 from ..parts.part import Namespace
 from ..wire.events import Event
@@ -95,7 +96,7 @@ class WaitingSubgraphs:
 
     def read_values(self, ns: Namespace, values: Any) -> None:
         """Reads the messages in `values` of a subgraph."""
-        messages = (channels(values) or {}).get(self._options.messages_key)
+        messages = messages_in(channels(values), self._options.messages_key)
         listed = messages if isinstance(messages, (list, tuple)) else None
         if ns not in self._messages and self._sees_beginnings:
             self._input[ns] = listed or ()

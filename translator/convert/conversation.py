@@ -14,6 +14,7 @@ from ..content.read_blocks import read_content
 from ..jsonable.to_json import to_json
 from ..options import Options
 from ..parts.channels import channels
+from ..parts.held_calls import messages_in
 from ..parts.message import fields_of
 from ..wire.events import Event
 from .plan import plan_of, with_plan
@@ -36,7 +37,7 @@ def client_contents(values: Any, options: Options | None = None) -> tuple[list[E
     named = channels(values)
     if named is None:
         return [], to_json(values)
-    stored = named.get(options.messages_key)
+    stored = messages_in(named, options.messages_key)
     messages: dict[str, Event] = {}
     for position, message in enumerate(stored if isinstance(stored, (list, tuple)) else ()):
         for wire in to_agui(message, position, options):

@@ -2,6 +2,7 @@
 results: each tool runs once, and the page's results are stored next to their calls."""
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 from uuid import uuid4
 
@@ -11,9 +12,11 @@ from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import interrupt
 from langgraph_agui.connect import Intake, Platform
 from langgraph_agui.connect.serve import Agent, agui_app
 from langgraph_agui.connect.testing import ScriptedChatModel, tool_call
+from langgraph_agui.connect.testing.expected import comparable
 
 from fixtures.gated import GATED
 from tests.support.clients.live_client import LiveClients
@@ -90,6 +93,110 @@ async def test_under_copilotkits_middleware_each_tool_runs_once_and_every_later_
     assert [(message["id"], message.get("toolCallId")) for message in ended.messages] == [
         (message.id, getattr(message, "tool_call_id", None)) for message in stored
     ]
+
+
+def asking(model: ScriptedChatModel, ran: list[str]) -> Any:
+    """An agent whose tool `refund` asks a person, with CopilotKit's middleware. If the answer is "later", it fails
+    once."""
+    failed: list[str] = []
+
+    @tool
+    def refund() -> str:
+        """Pays money back."""
+        if interrupt("Pay back?") == "later" and not failed:
+            failed.append("once")
+            raise RuntimeError("no money")
+        ran.append("refund")
+        return "paid"
+
+    return create_agent(model, [refund], middleware=[CopilotKitMiddleware()], checkpointer=InMemorySaver())
+
+
+@pytest.mark.newest
+async def test_under_copilotkits_middleware_a_page_answers_next_to_a_question(live: LiveClients) -> None:
+    """The page has its call while the question is open, also after a reload, and its result comes with the answer, or
+    before it, or after it; or when a run is tried again that has failed after the answer."""
+    calls = [tool_call(name, {}, f"call_{name}", index=index) for index, name in enumerate(("refund", "locate"))]
+    true = {"call_refund": "paid", "call_locate": "Lisbon"}
+    for comes in ("with", "before", "after", "again"):
+        ran: list[str] = []
+        model = Listening(turns=[["Let me see.", *calls], "It is paid.", "You are in Lisbon."], heard=[])
+        async with served(agui_app({"a": asking(model, ran)})) as server:
+            url = f"{server.url}/a"
+            page = await live.agent(url, "t")
+            ended = await page.says("pay, and where am I?", tools=TOOLS)
+            assert [each["toolCallId"] for each in ended.interrupts] == ["call_refund"]
+            again = await (await live.agent(url, "t")).connects()
+            for shown in (ended, again):
+                assert [call["id"] for call in shown.messages[-1]["toolCalls"]] == [*true]
+            assert "MESSAGES_SNAPSHOT" not in ended.kinds
+            located = result("locate", "Lisbon")
+            (question,) = ended.interrupts
+            if comes == "before":  # an older client may run a thread whose question it does not know
+                page = await live.agent(url, "t", messages=ended.messages)
+                ended = await page.runs(located, tools=TOOLS)
+                assert (ended.interrupts, ended.messages[-1]["content"]) == ([question], "Lisbon")
+            said = "later" if comes == "again" else "yes"
+            resume = [{"interruptId": question["id"], "status": "resolved", "payload": said}]
+            ended = await page.runs(*([located] if comes == "with" else []), resume=resume, tools=TOOLS)
+            if comes == "again":
+                assert (ended.last["type"], model.heard) == ("RUN_ERROR", [{}])
+                ended = await page.runs(located, resume=resume, tools=TOOLS)
+            if comes == "after":
+                ended = await page.runs(located, tools=TOOLS)
+        assert ended.texts[-1] == "You are in Lisbon.", comes
+        assert (model.heard[-1], ran) == (true, ["refund"])
+
+
+async def test_results_come_one_by_one_from_any_tab_and_the_graph_runs_when_it_has_all(
+    gate: Gates, backend: Backend, live: LiveClients
+) -> None:
+    """Those that have come are stored, also in a thread whose graph has continued without them. If the user says
+    something else, nothing more is waited for."""
+    async with backend.client() as client:
+        graph = GATED["gated_fronted"](InMemorySaver())
+        agents = {
+            "here": Agent(graph, intake=Intake(config=gate.config())),
+            "there": Agent(Platform(client, "gated_fronted"), intake=Intake(config=gate.config())),
+        }
+        async with served(agui_app(agents)) as server:
+            for name, begins in product(agents, ("itself", "continued", "left")):
+                url, thread_id = f"{server.url}/{name}", str(uuid4())
+                if begins == "continued":
+                    messages = continued("locate", "mark")
+                    await graph.aupdate_state(
+                        {"configurable": {"thread_id": thread_id}}, {"messages": messages}, "front"
+                    )
+                    await client.threads.create(thread_id=thread_id, graph_id="gated_fronted")
+                    values = {"messages": [message.model_dump() for message in messages]}
+                    await client.threads.update_state(thread_id, values, as_node="front")
+                    page = await live.agent(url, thread_id)
+                    held = await page.connects()
+                else:
+                    page = await live.agent(url, thread_id)
+                    held = await page.says("where?", tools=TOOLS)
+                first, second = [call["id"] for each in held.messages for call in each.get("toolCalls", ())][-2:]
+                marked = {**result("mark", "marked"), "toolCallId": second}
+                half = await page.runs(marked, tools=TOOLS)
+                assert (half.kinds[0], half.last["outcome"]["type"]) == ("RUN_STARTED", "success")
+                assert not [kind for kind in half.kinds if kind.startswith(("STEP", "TEXT"))]
+                page = await live.agent(url, thread_id)
+                half = await page.connects()
+                assert [each["content"] for each in half.messages if each["role"] == "tool"][-1] == "marked"
+                again = await page.runs(tools=TOOLS)
+                assert (again.messages, "TEXT_MESSAGE_START" in again.kinds) == (half.messages, False)
+                if begins == "left":
+                    ended = await page.says("never mind", tools=TOOLS)
+                    results = {each["toolCallId"]: each["content"] for each in ended.messages if each["role"] == "tool"}
+                    assert results[second] == "marked"
+                    assert "not run" in results[first]
+                    continue
+                ended = await page.runs({**result("locate", "Lisbon"), "toolCallId": first}, tools=TOOLS)
+                assert ended.last["outcome"]["type"] == "success"
+                assert ended.messages[-1]["role"] == "assistant"
+                assert len(ended.messages) > len(half.messages) + 1
+                stored = (await (await live.agent(url, thread_id)).connects()).messages
+                assert comparable(stored) == comparable(ended.messages)
 
 
 def continued(*names: str) -> list[BaseMessage]:
