@@ -124,11 +124,12 @@ unit: $(VENV)/.dev $(NODE_MODULES)
 no-services: $(VENV)/.dev
 	@$(NO_SERVICES) tests.support.no_services
 
-services: $(VENV)/.dev $(NODE_MODULES) tests/editor/node_modules/.package-lock.json $(AEGRA)
+services: $(VENV)/.dev $(NODE_MODULES) tests/editor/node_modules/.package-lock.json \
+		tests/browser/node_modules/.package-lock.json $(AEGRA)
 	$(if $(AEGRA),,@echo 'no Python >= 3.12 or no PostgreSQL here: the live tests leave Aegra out')
 	$(PYTEST) $(SEVERAL) -m services $(PYTEST_ARGS)
 
-sweep: $(VENV)/.dev $(NODE_MODULES)
+sweep: $(VENV)/.dev $(NODE_MODULES) tests/browser/node_modules/.package-lock.json
 	$(PYTEST) $(SEVERAL) -m sweep --timeout 600 $(PYTEST_ARGS)
 
 fuzz: $(VENV)/.dev $(NODE_MODULES)

@@ -1,5 +1,6 @@
 """The tools of a page next to those of the server (`PageTools`), with the real client: each call runs once, and the
-model sees the true results, in whatever order and from whichever tab they come, or if they never come."""
+model sees the true results, in whatever order and from whichever tab they come, or if they never come.
+`test_page_matrix.py` has every combination."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -20,7 +21,7 @@ from langgraph_agui.connect.serve import agui_app
 from langgraph_agui.connect.testing.expected import comparable
 from langgraph_agui.translator import PAGE_CALLS
 
-from fixtures.page_agents import SHAPES, ObedientModel, Shape, page_agent
+from fixtures.page_agents import ObedientModel, Shape, page_agent
 from tests.support.clients.live_client import Ended, LiveAgent, LiveClients
 from tests.support.servers.platforms.backend import Backend
 from tests.support.servers.serving import served
@@ -95,10 +96,6 @@ async def answered(page: LiveAgent, ended: Ended, **more: Any) -> Ended:
         pytest.param("agent", CASES[1:3], [False], id="agent"),
         pytest.param("agent", CASES[3:], [False], id="nested"),
         pytest.param("node", CASES[2:4], [True], id="nested-node"),
-        *(
-            pytest.param(shape, CASES, [False, True], id=f"nested-{shape}-all", marks=pytest.mark.sweep)
-            for shape in SHAPES
-        ),
     ],
 )
 async def test_each_call_runs_once_where_it_belongs(
@@ -127,7 +124,7 @@ def user(text: str) -> dict[str, Any]:
     return {"id": str(uuid4()), "role": "user", "content": text}
 
 
-@pytest.mark.parametrize("shape", ["agent", "node", pytest.param("node of node", marks=pytest.mark.sweep)])
+@pytest.mark.parametrize("shape", ["agent", "node"])
 async def test_a_page_that_never_answers_blocks_nothing(shape: Shape, live: LiveClients) -> None:
     """The user goes on, with one result or none, also where an agent that a tool has called waits. What comes later is
     too late."""
