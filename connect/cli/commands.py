@@ -325,6 +325,14 @@ def watch(
             help="Watch all runs of this assistant (its id, or the name of its graph) instead of a thread.",
         ),
     ] = None,
+    agent: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Agent of the thread, if a server of langgraph-agui has several."),
+    ] = None,
+    header: Annotated[
+        list[str] | None,
+        typer.Option(metavar="HEADER", help="Send this header to a server of langgraph-agui; may be repeated."),
+    ] = None,
     sqlite: Annotated[
         Path | None, typer.Option(metavar="FILE", help="SQLite file that contains the graph's threads.")
     ] = None,
@@ -344,6 +352,8 @@ def watch(
         assistant=assistant,
         sqlite=sqlite,
         api_key=api_key,
+        agent=agent,
+        headers=header or [],
         as_json=json,
         hidden=[kind.value for kind in hide or ()],
         debug=debug,

@@ -17,13 +17,14 @@ Examples:
 """
 WATCH = """Prints a thread, and then every run that anyone starts on it, such as a user or a cron job.
 
-SOURCE is the URL of a server, or a graph (my_app:graph or ./agent.py:graph) that keeps its threads in a SQLite file or
-has its own checkpointer. THREAD is the id of the thread. Press Ctrl-C to stop.
+SOURCE is the URL of a LangGraph server or of `langgraph-agui serve`, or a graph (my_app:graph or ./agent.py:graph) that
+keeps its threads in a SQLite file or has its own checkpointer. THREAD is the id of the thread. Press Ctrl-C to stop.
 """
 WATCH_EXAMPLES = """\b
 Examples:
   langgraph-agui watch http://localhost:2024 5d1b0a3e-...
   langgraph-agui watch http://localhost:2024 --assistant daily_report
+  langgraph-agui watch http://localhost:8000 my-thread --agent planner
   langgraph-agui watch ./agent.py:graph my-thread --sqlite threads.db --hide steps
   langgraph-agui watch http://localhost:2024 5d1b0a3e-... --json | jq .type
 """

@@ -1,5 +1,5 @@
 """Implements the command `watch`: prints a thread, or the runs of an assistant, live to a terminal, to a pipe, or as
-JSON."""
+JSON. The thread is that of a graph, of a LangGraph server, or of a server of this package."""
 
 from __future__ import annotations
 
@@ -11,19 +11,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import httpx
 from ag_ui.core import BaseEvent, RunErrorEvent
 
 from ...translator import encode
 from ..api import threads, watch
 from ..backend import Source, backend_of
-from ..errors import PlatformError
+from ..errors import ConnectionLost, PlatformError
 from ..local.backend import Local
 from ..platform.backend import Platform
+from .check.server import find_agent, header_of
 from .errors import Failure, Misuse
 from .sources.checkpointers import open_threads
 from .sources.graphs import build, import_target
-from .sources.platforms import open_client
+from .sources.platforms import open_client, serves_agui
 from .sources.project import project_of
+from .sources.served import watch_served
 from .sources.targets import is_url
 from .terminal.screen import Screen, console
 
@@ -40,6 +43,10 @@ class WatchSettings:
     assistant: str | None
     sqlite: Path | None
     api_key: str | None
+    agent: str | None
+    """The agent of a server of this package."""
+    headers: Sequence[str]
+    """Headers for a server of this package, as in `Authorization: Bearer ...`."""
     as_json: bool
     hidden: Sequence[str] = ()
     """The kinds of lines that are left out; see `Screen`."""
@@ -60,17 +67,9 @@ async def watch_until_refused(settings: WatchSettings) -> None:
     printer = _printer(settings)
     last: BaseEvent | None = None
     try:
-        async with _source(settings) as source:
-            printer.wait(await _check_source(source, settings))
-            if isinstance(source, Platform):
-                source = source.reporting(printer.report_connection)
-            if settings.thread is not None:
-                events = watch(source, settings.thread)
-            else:
-                events = watch(source, assistant_id=settings.assistant or "")
-            async with aclosing(events):
-                async for last in events:
-                    printer.show(last)
+        async with _events(settings, printer) as events:
+            async for last in events:
+                printer.show(last)
     finally:
         printer.rest()
     why = f": {last.message}" if isinstance(last, RunErrorEvent) else ""
@@ -89,6 +88,43 @@ def _check(settings: WatchSettings) -> None:
             raise Misuse("--sqlite is only for your own graphs; a server keeps its own threads")
     elif settings.sqlite is not None and not settings.sqlite.is_file():
         raise Misuse(f"--sqlite {settings.sqlite}: the file does not exist")
+
+
+@asynccontextmanager
+async def _events(settings: WatchSettings, printer: Screen | _JsonPrinter) -> AsyncIterator[AsyncIterator[BaseEvent]]:
+    headers = dict(header_of(header) for header in settings.headers)
+    if is_url(settings.source) and await serves_agui(settings.source, headers):
+        async with _served(settings, headers, printer) as served:
+            yield served
+        return
+    if settings.agent is not None or headers:
+        raise Misuse("--agent and --header are for a server of langgraph-agui; for a LangGraph server use --api-key")
+    async with _source(settings) as source:
+        printer.wait(await _check_source(source, settings))
+        if isinstance(source, Platform):
+            source = source.reporting(printer.report_connection)
+        if settings.thread is not None:
+            events = watch(source, settings.thread)
+        else:
+            events = watch(source, assistant_id=settings.assistant or "")
+        async with aclosing(events):
+            yield events
+
+
+@asynccontextmanager
+async def _served(
+    settings: WatchSettings, headers: dict[str, str], printer: Screen | _JsonPrinter
+) -> AsyncIterator[AsyncIterator[BaseEvent]]:
+    if settings.thread is None:
+        raise Misuse(f"{settings.source} serves agents, not assistants: name a thread, and with --agent its agent")
+    async with httpx.AsyncClient(headers=headers) as http:
+        endpoint = await find_agent(http, settings.source, settings.agent)
+        printer.wait(f"for runs of thread {settings.thread!r} of the agent {endpoint.agent!r}")
+        async with aclosing(watch_served(http, endpoint, settings.thread, printer.report_connection)) as events:
+            try:
+                yield events
+            except (PlatformError, ConnectionLost) as error:
+                raise Failure(f"{settings.source} can't be watched: {error}") from error
 
 
 @asynccontextmanager

@@ -15,7 +15,7 @@ from ..errors import Misuse
 from ..errors import brief as brief_error
 from .results import Broken, NotChecked, NotOffered, Result, Verdict, plain
 from .rules import RULES, Rule, Trial
-from .server import Server, find_agent
+from .server import Server, find_agent, header_of
 
 _CONNECTIONS: Final = httpx.Limits(max_keepalive_connections=0)
 """Opens a new connection for each request, since each reader of a real server has its own."""
@@ -39,7 +39,7 @@ async def check_server(settings: CheckSettings) -> int:
     """Prints the result of each rule, and returns the exit code: 1 if the server broke a rule, else 0. Raises `Misuse`
     for invalid arguments, and `Failure` if the server can't be reached."""
     rules = _rules(settings.rules)
-    headers = dict(_header(header) for header in settings.headers)
+    headers = dict(header_of(header) for header in settings.headers)
     async with httpx.AsyncClient(headers=headers, timeout=settings.timeout, limits=_CONNECTIONS) as http:
         endpoint = await find_agent(http, settings.url, settings.agent)
         trial = Trial(Server(http, endpoint), settings.message, settings.drops)
@@ -105,10 +105,3 @@ def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
-
-
-def _header(text: str) -> tuple[str, str]:
-    name, colon, value = text.partition(":")
-    if not (name.strip() and colon):
-        raise Misuse(f"--header {text}: expected a name and a value, as in 'Authorization: Bearer ...'")
-    return name.strip(), value.strip()

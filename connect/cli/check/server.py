@@ -194,6 +194,14 @@ def with_message(view: ClientView, text: str) -> ClientView:
     return ClientView([*view.messages, message], view.state)
 
 
+def header_of(text: str) -> tuple[str, str]:
+    """Returns the name and the value of a header, as `--header` takes it. Raises `Misuse` for any other text."""
+    name, colon, value = text.partition(":")
+    if not (name.strip() and colon):
+        raise Misuse(f"--header {text}: expected a name and a value, as in 'Authorization: Bearer ...'")
+    return name.strip(), value.strip()
+
+
 async def find_agent(http: httpx.AsyncClient, url: str, agent: str | None) -> Endpoint:
     """Returns the URLs of the agent to check. The agent is below `url` if `agent` names it, or if `/info` lists only
     one; else it is at `url` itself. Raises `Misuse` if `/info` lists several, and `Failure` if the server does not

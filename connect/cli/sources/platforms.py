@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from types import MappingProxyType
 from typing import Any
 
 import httpx
@@ -27,16 +28,23 @@ async def open_client(url: str, api_key: str | None) -> AsyncIterator[LangGraphC
     If `api_key` is None, `langgraph_sdk` takes the key from the environment. Raises `Failure` if the server does not
     answer, and `Misuse` if the URL is a server of `langgraph-agui serve`, which is not a LangGraph server.
     """
-    try:
-        async with httpx.AsyncClient(timeout=10) as http:  # the SDK's client retries a refused connection for long
-            info = await http.get(f"{url.rstrip('/')}/info")
-    except (httpx.RequestError, httpx.InvalidURL) as error:
-        raise Failure(f"{url} can't be reached: {brief(error)}") from error
-    if b'"agents"' in info.content:
+    if await serves_agui(url):
         raise Misuse(f"{url} already serves AG-UI: name the LangGraph server or the graph behind it")
     key: dict[str, Any] = {} if api_key is None else {"api_key": api_key}
     async with get_client(url=url, **key) as client:
         yield client
+
+
+async def serves_agui(url: str, headers: Mapping[str, str] = MappingProxyType({})) -> bool:
+    """Returns whether a server that answers is one of `langgraph-agui serve`, or has its routes. Raises `Failure` if it
+    does not answer."""
+    try:
+        # the SDK's client retries a refused connection for long
+        async with httpx.AsyncClient(timeout=10, headers=headers) as http:
+            info = await http.get(f"{url.rstrip('/')}/info")
+    except (httpx.RequestError, httpx.InvalidURL) as error:
+        raise Failure(f"{url} can't be reached: {brief(error)}") from error
+    return b'"agents"' in info.content
 
 
 async def platform_agents(client: LangGraphClient) -> dict[str, tuple[Platform, str]]:

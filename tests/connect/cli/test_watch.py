@@ -36,9 +36,9 @@ class Watching:
         self.said = ""
         self._out = out
 
-    async def says(self, wanted: str) -> None:
-        """Returns when it has said this."""
-        await self._until(lambda: wanted in self.said, wanted)
+    async def says(self, wanted: str, times: int = 1) -> None:
+        """Returns when it has said this, so often."""
+        await self._until(lambda: self.said.count(wanted) >= times, wanted)
 
     async def ends_a_run(self) -> None:
         """Returns when it has said all of a run's end."""
@@ -315,11 +315,35 @@ async def test_a_thread_in_a_file_is_watched(tmp_path: Path) -> None:
             await watch.says(f"message  assistant: {SECOND}")
 
 
-def test_a_server_of_our_own_is_no_source() -> None:
-    with serving("fixtures.served_gated:gated_chat") as server:
-        ran = command("watch", server.url, "t")
-    assert one_line(ran) == f"{server.url} already serves AG-UI: name the LangGraph server or the graph behind it"
-    assert ran.returncode == 2
+async def test_a_thread_of_our_own_server_is_watched_and_its_server_may_be_lost(tmp_path: Path) -> None:
+    """Each message is printed once, although the server is another one after a while."""
+    graphs = [f"{name}=fixtures.served_gated:{name}" for name in ("gated_chat", "gated_writer")]
+    served = (*graphs, "--sqlite", str(tmp_path / "threads.db"))
+    agent = ("--agent", "gated_chat")
+    with serving(*served, by="serve") as server:
+        port = server.url.rpartition(":")[2]
+        await asyncio.to_thread(server.run, "gated_chat", "hi", "one", "first")
+        async with watching(server.url, "one", *agent) as watch:
+            await watch.says(f"assistant: {SECOND}")
+            await asyncio.to_thread(server.run, "gated_chat", "again", "one", "second")
+            await watch.says(f"text  {SECOND}")
+            assert watch.of("text") == ["again", FIRST, SECOND]
+            server.process.kill()
+            await watch.says("connection  lost, and tried again (")
+            with serving(*served, "--port", port) as again:
+                await watch.says("connection  back")
+                await asyncio.to_thread(again.run, "gated_chat", "more", "one", "third")
+                await watch.says(f"text  {SECOND}", 2)
+                assert watch.of("text") == ["again", FIRST, SECOND, "more", FIRST, SECOND]
+                assert watch.said.count(FIRST) == 3, watch.said
+                for arguments, said in (
+                    (("t",), "has several agents: name one with --agent: "),
+                    (("t", "--agent", "nobody"), "can't be watched: "),
+                    (("--assistant", "gated_chat"), "serves agents, not assistants: name a thread"),
+                    (("t", "--header", "x", *agent), "--header x: expected a name and a value"),
+                ):
+                    ran = await asyncio.to_thread(command, "watch", again.url, *arguments)
+                    assert said in one_line(ran), arguments
 
 
 REFUSED = {
