@@ -424,6 +424,10 @@ def check(
     timeout: Annotated[
         float, typer.Option(metavar="SECONDS", min=0.1, help="How long checking one rule may take.")
     ] = 120.0,
+    report: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Write a report: .html for readers, .xml (JUnit) or .json; may be repeated."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print all results as one line of JSON.")] = False,
     debug: Debug = False,
 ) -> int:
@@ -439,6 +443,7 @@ def check(
         rules=rule or [],
         timeout=timeout,
         as_json=json,
+        reports=report or [],
     )
     return run_to_end(check_server(settings), debug)
 

@@ -32,13 +32,14 @@ CHECK = """Checks an AG-UI server: whether its streams are valid, and whether cl
 threads as docs/connect.md describes.
 
 URL is the address to which an AG-UI client posts its runs. With --agent, or if the server has a single agent, it may be
-the address of the server. The check starts about a dozen runs on new threads, and each run calls the agent's model.
+the address of the server. The check starts about fifteen runs on new threads, and each run calls the agent's model.
 """
 CHECK_EXAMPLES = """\b
 Examples:
   langgraph-agui check http://127.0.0.1:8000
   langgraph-agui check http://127.0.0.1:8000 --agent planner
   langgraph-agui check http://127.0.0.1:8000/planner --message "Plan me a day in Lisbon." --rule dropped
+  langgraph-agui check http://127.0.0.1:8000/planner --report report.html --report junit.xml
   langgraph-agui check https://example.com/agent --header "Authorization: Bearer ..." --json
 """
 

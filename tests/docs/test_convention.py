@@ -1,4 +1,5 @@
-"""The page of the convention: its example is what a server sends, and its rules are those of the command `check`."""
+"""The pages of the proposal and of the conformance kit: the example is what a server sends, and the rules are those of
+the command `check`."""
 
 import re
 from contextlib import AsyncExitStack
@@ -16,8 +17,15 @@ from tests.support.streams.pausing_graphs import speaking
 PAGE = (ROOT / "docs/connect.md").read_text(encoding="utf-8")
 
 
-def test_the_page_names_each_rule() -> None:
-    assert re.findall(r"^\| `([\w-]+)` \|", PAGE, re.MULTILINE) == [rule.name for rule in RULES]
+def test_the_kit_names_each_rule_as_the_command_does() -> None:
+    kit = (ROOT / "docs/conformance.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([CP]\d+) \| `([\w-]+)` \| (.+?) \| (.+?) \|$", kit, re.MULTILINE)
+    said = [
+        (number, name, re.sub(r"\[(.+?)\]\(.+?\)", r"\1", says).replace("`", ""), why)
+        for number, name, says, why in rows
+    ]
+    ordered = sorted(RULES, key=lambda rule: (rule.number[0], int(rule.number[1:])))
+    assert said == [(rule.number, rule.name, rule.says, rule.why) for rule in ordered]
 
 
 async def test_the_example_is_what_a_late_joiner_gets() -> None:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections import Counter
+import time
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Final
 
 import httpx
 
 from ..errors import Misuse
 from ..errors import brief as brief_error
-from .results import Broken, NotChecked, NotOffered, Result, Verdict, plain
+from .reports import Report, check_format, write_report
+from .results import Broken, NotChecked, NotOffered, Result, Verdict, counted, plain
 from .rules import RULES, Rule, Trial
 from .server import Server, find_agent, header_of
 
@@ -33,12 +36,15 @@ class CheckSettings:
     rules: Sequence[str]
     timeout: float
     as_json: bool
+    reports: Sequence[Path]
 
 
 async def check_server(settings: CheckSettings) -> int:
     """Prints the result of each rule, and returns the exit code: 1 if the server broke a rule, else 0. Raises `Misuse`
     for invalid arguments, and `Failure` if the server can't be reached."""
     rules = _rules(settings.rules)
+    for path in settings.reports:
+        check_format(path)
     headers = dict(header_of(header) for header in settings.headers)
     async with httpx.AsyncClient(headers=headers, timeout=settings.timeout, limits=_CONNECTIONS) as http:
         endpoint = await find_agent(http, settings.url, settings.agent)
@@ -48,13 +54,14 @@ async def check_server(settings: CheckSettings) -> int:
             results.append(result)
             if not settings.as_json:
                 print(*result.lines(), sep="\n", flush=True)
-    counts = Counter(result.verdict for result in results)
+    report = Report(url=endpoint.run, message=settings.message, checked_at=datetime.now(UTC), results=results)
     if settings.as_json:
-        print(json.dumps({"url": endpoint.run, "rules": [result.as_json() for result in results]}))
+        print(json.dumps(report.as_json()))
     else:
-        summary = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
-        print("\n" + plain(f"{endpoint.run}: {summary}"))
-    return int(counts[Verdict.failed] > 0)
+        print("\n" + plain(f"{endpoint.run}: {counted(results)}"))
+    for path in settings.reports:
+        write_report(report, path)
+    return int(any(result.verdict is Verdict.failed for result in results))
 
 
 async def check_rules(
@@ -77,8 +84,11 @@ def _rules(names: Sequence[str]) -> list[Rule]:
 
 
 async def _check_rule(rule: Rule, trial: Trial, timeout: float) -> Result:  # noqa: ASYNC109
+    began = time.monotonic()
+
     def result(verdict: Verdict, **details: str) -> Result:
-        return Result(rule.name, rule.says, verdict, **details)
+        of_rule = {"number": rule.number, "rule": rule.name, "says": rule.says, "why": rule.why}
+        return Result(verdict=verdict, seconds=time.monotonic() - began, **of_rule, **details)
 
     try:
         try:

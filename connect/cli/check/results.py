@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
 _LONGEST: Final = 600
 _WIDTH: Final = 11
+_NUMBER: Final = 3
 
 
 class Verdict(StrEnum):
@@ -39,29 +42,53 @@ class NotChecked(Exception):  # noqa: N818
     """The rule could not be checked. The message says why."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """The outcome of one rule. `reason` says why the rule was not checked; `expected` and `got` describe a failure."""
+    """The outcome of one rule. `reason` says why the rule was not checked; `expected` and `got` describe a failure.
+    `seconds`: how long the check took."""
 
+    number: str
     rule: str
     says: str
+    why: str
     verdict: Verdict
+    seconds: float
     reason: str = ""
     expected: str = ""
     got: str = ""
 
+    @property
+    def is_core(self) -> bool:
+        """Whether the rule follows from AG-UI itself, and is not of the proposal."""
+        return self.number.startswith("C")
+
+    @property
+    def details(self) -> dict[str, str]:
+        """What there is to say about the outcome, as one line each, by its name."""
+        found = {"reason": self.reason, "expected": self.expected, "got": self.got}
+        return {name: plain(text) for name, text in found.items() if text}
+
     def lines(self) -> list[str]:
         """Returns the lines to print: the rule with its verdict, then the details."""
-        lines = [f"{self.verdict:{_WIDTH}}  {self.rule:{_WIDTH + 3}}  {self.says}"]
-        details = {"reason": self.reason, "expected": self.expected, "got": self.got}
-        lines += [f"{'':{_WIDTH}}  {f'{name}:':{_WIDTH + 3}}  {text}" for name, text in details.items() if text]
-        return [plain(line) for line in lines]
+        begin = f"{self.verdict:{_WIDTH}}  {self.number:{_NUMBER}}"
+        indent = " " * len(begin)
+        lines = [plain(f"{begin}  {self.rule:{_WIDTH + 3}}  {self.says}")]
+        return lines + [f"{indent}  {f'{name}:':{_WIDTH + 3}}  {text}" for name, text in self.details.items()]
 
     def as_json(self) -> dict[str, Any]:
         """Returns the result as JSON, without empty fields."""
-        fields = {"rule": self.rule, "verdict": self.verdict.value, "says": self.says}
-        details = {"reason": self.reason, "expected": self.expected, "got": self.got}
-        return fields | {name: text for name, text in details.items() if text}
+        fields = {"number": self.number, "rule": self.rule, "verdict": self.verdict.value, "says": self.says}
+        return fields | {"why": self.why, "seconds": round(self.seconds, 3)} | self.details
+
+
+def counted(results: Sequence[Result]) -> str:
+    """Returns how many rules had which outcome, of AG-UI and of the proposal."""
+    parts = []
+    for name, is_core in (("AG-UI", True), ("proposal", False)):
+        counts = Counter(result.verdict for result in results if result.is_core == is_core)
+        found = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
+        parts += [f"{name}: {found}"] if found else []
+    return "; ".join(parts)
 
 
 def plain(text: str) -> str:

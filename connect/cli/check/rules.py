@@ -1,8 +1,11 @@
 """Defines the rules, in the order in which they are checked: `RULES`. Each rule makes its own runs and connections.
 
 A check returns if the server follows the rule. Otherwise it raises `Broken`, `NotOffered` or `NotChecked`.
-`docs/connect.md` lists the rules under the same names. Two readers have the same end if they hold the same messages and
-the same state. Ends are compared only within a thread, since a model may answer the same question differently.
+`docs/conformance.md` lists the rules under the same numbers and names. A number is never given to another rule, since
+reports name it. C: the rule follows from AG-UI itself; P: it is of the proposal in `docs/connect.md`.
+
+Two readers have the same end if they hold the same messages and the same state. Ends are compared only within a thread,
+since a model may answer the same question differently.
 """
 
 from __future__ import annotations
@@ -11,7 +14,9 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any, Final
+from urllib.parse import quote
 from uuid import uuid4
 
 from ....translator import ClientView
@@ -63,10 +68,13 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule: its name, the sentence that is printed for it, and the function that checks it."""
+    """One rule: its number and name, the sentence that is printed for it, its reason, and the function that checks
+    it."""
 
+    number: str
     name: str
     says: str
+    why: str
     check: Callable[[Trial], Awaitable[None]]
 
 
@@ -243,6 +251,43 @@ async def _watch(trial: Trial) -> None:
     _check_same(view, watching.check(), "the client that watches")
 
 
+async def _watch_runs(trial: Trial) -> None:
+    first = trial.first
+    if _kind(first.view) == "interrupt":
+        raise NotChecked("the agent waits for an answer")
+    later = with_message((await trial.server.read_thread(first.thread)).view, trial.message)
+    async with trial.server.watch(first.thread, only_runs=True) as watching:
+        await watching.until(lambda event: event.get("type") in ENDS)
+        async with trial.server.run(first.thread, later) as stream:
+            run_id = (await stream.rest()).check().run_id
+        await watching.until(_ends_run(run_id))
+    kinds = [(event["type"] in ENDS, event["type"] == "RUN_STARTED") for event in watching.events]
+    if kinds != [(False, True), (True, False)] * 2:
+        raise Broken("the first and the last event of two runs", brief([event["type"] for event in watching.events]))
+
+
+async def _thread(trial: Trial) -> None:
+    first = trial.first
+    found = await trial.server.get("thread", f"/threads/{quote(first.thread, safe='')}")
+    if found.get("id") != first.thread or not isinstance(found.get("status"), str):
+        raise Broken(f"the id {first.thread} and a status", brief(found))
+    if found["status"] == "running":
+        raise Broken("another status than running, after the run", brief(found))
+    unknown = await trial.server.status(f"/threads/{uuid4()}")
+    if unknown != HTTPStatus.NOT_FOUND:
+        raise Broken("404 for an unknown thread", str(unknown))
+
+
+async def _threads(trial: Trial) -> None:
+    first = trial.first
+    threads = (await trial.server.get("threads", "/threads")).get("threads")
+    if not isinstance(threads, list):
+        raise Broken('{"threads": [...]}', brief(threads))
+    ids = [thread.get("id") for thread in threads if isinstance(thread, Mapping)]
+    if first.thread not in ids:
+        raise Broken(f"the thread {first.thread}, on the first page", brief(ids))
+
+
 async def _info(trial: Trial) -> None:
     agents = (await trial.server.info()).get("agents")
     name = trial.server.endpoint.agent
@@ -253,20 +298,119 @@ async def _info(trial: Trial) -> None:
 
 
 RULES: Final = (
-    Rule("run", "a run is a valid stream, from RUN_STARTED with its ids to one terminal event", _run),
-    Rule("errors", "an invalid request is answered by a 4xx with an error and a message", _errors),
-    Rule("idle", "connect after a run gives the same messages, state and outcome", _idle),
-    Rule("unknown-thread", "connect to an unknown thread gives no events", _unknown_thread),
-    Rule("dropped", "a run survives its connection, and connect gives the rest of it", _dropped_connection),
-    Rule("late-joiner", "connect in the middle of a run ends like the run's own stream", _late_joiner),
-    Rule("offsets", "connect with Last-Event-ID gives exactly the events after it", _offsets),
-    Rule("gap", "connect with an unknown Last-Event-ID is the same as without one", _gap),
-    Rule("stop", "stop ends the run for its readers, and the thread accepts the next message", _stop),
-    Rule("stop-idle", "stop on an idle thread answers that nothing was stopped", _stop_idle),
-    Rule("busy", "a second run on a busy thread is refused with 409, or waits", _busy),
-    Rule("next", "a second message on a thread continues it", _next),
-    Rule("watch", "watch gives the thread, and each run that starts later", _watch),
-    Rule("info", "info lists the agent", _info),
+    Rule(
+        "C1",
+        "run",
+        "a run is a valid stream, from RUN_STARTED with its ids to one terminal event",
+        "a client ends a stream at the first event that it does not accept",
+        _run,
+    ),
+    Rule(
+        "P1",
+        "errors",
+        "an invalid request is answered by a 4xx with an error and a message",
+        "a client can tell its own mistake from a server that may be asked again",
+        _errors,
+    ),
+    Rule(
+        "P2",
+        "idle",
+        "connect after a run gives the same messages, state and outcome",
+        "a page that is reloaded shows what it showed before",
+        _idle,
+    ),
+    Rule(
+        "P3",
+        "unknown-thread",
+        "connect to an unknown thread gives no events",
+        "a page may connect before its first message, and learns of no thread that is hidden from it",
+        _unknown_thread,
+    ),
+    Rule(
+        "P4",
+        "dropped",
+        "a run survives its connection, and connect gives the rest of it",
+        "a reload, a tunnel or a laptop that sleeps must not stop the agent",
+        _dropped_connection,
+    ),
+    Rule(
+        "P5",
+        "late-joiner",
+        "connect in the middle of a run ends like the run's own stream",
+        "a second tab, or a page that was reloaded, sees the same answer grow",
+        _late_joiner,
+    ),
+    Rule(
+        "P6",
+        "offsets",
+        "connect with Last-Event-ID gives exactly the events after it",
+        "a client that lost its connection repeats nothing and misses nothing",
+        _offsets,
+    ),
+    Rule(
+        "P7",
+        "gap",
+        "connect with an unknown Last-Event-ID is the same as without one",
+        "a server keeps events for some time only, and may have been restarted",
+        _gap,
+    ),
+    Rule(
+        "P8",
+        "stop",
+        "stop ends the run for its readers, and the thread accepts the next message",
+        "since a run survives its connection, a stop button needs a request of its own",
+        _stop,
+    ),
+    Rule(
+        "P9",
+        "stop-idle",
+        "stop on an idle thread answers that nothing was stopped",
+        "a stop may arrive after the end of its run, and is no error then",
+        _stop_idle,
+    ),
+    Rule(
+        "P10",
+        "busy",
+        "a second run on a busy thread is refused with 409, or waits",
+        "two runs that write one thread at once lose messages",
+        _busy,
+    ),
+    Rule(
+        "C2",
+        "next",
+        "a second message on a thread continues it",
+        "a client sends all its messages each time, and none of them may be gone or there twice",
+        _next,
+    ),
+    Rule(
+        "P11",
+        "watch",
+        "watch gives the thread, and each run that starts later",
+        "a page shows what another page, a job or another user starts",
+        _watch,
+    ),
+    Rule(
+        "P12",
+        "watch-runs",
+        "watch with events=runs gives only the first and the last event of each run",
+        "a list of threads learns of runs without reading all that they say",
+        _watch_runs,
+    ),
+    Rule(
+        "P13",
+        "thread",
+        "a thread is read by its id, with its status; an unknown one is a 404",
+        "a page knows whether a thread exists and runs, before it opens a stream",
+        _thread,
+    ),
+    Rule(
+        "P14",
+        "threads",
+        "the list of threads has the thread of a run",
+        "a sidebar finds the conversation that was just begun",
+        _threads,
+    ),
+    Rule("P15", "info", "info lists the agent", "a client finds the agents of a server by its URL alone", _info),
 )
 
 

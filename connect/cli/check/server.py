@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Se
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 from uuid import uuid4
 
 import httpx
@@ -109,11 +109,31 @@ class Server:
         body = _input(thread, client, f"check-{uuid4()}")
         return self._stream("connect", "POST", f"{self.endpoint.run}/connect", client, body, last)
 
-    def watch(self, thread: str) -> AbstractAsyncContextManager[Stream]:
-        """Watches a thread with an empty view. Returns a context manager, as `run` does."""
-        query = f"?agent={quote(self.endpoint.agent, safe='')}" if self.endpoint.agent else ""
-        url = f"{self.endpoint.base}/watch/{quote(thread, safe='')}{query}"
+    def watch(self, thread: str, *, only_runs: bool = False) -> AbstractAsyncContextManager[Stream]:
+        """Watches a thread with an empty view; with `only_runs`, only the starts and ends of its runs. Returns a
+        context manager, as `run` does."""
+        url = self._url(f"/watch/{quote(thread, safe='')}", **({"events": "runs"} if only_runs else {}))
         return self._stream("watch", "GET", url, empty_view())
+
+    async def get(self, name: str, path: str) -> Mapping[str, Any]:
+        """Reads what is at a path below the base. `name` names the feature. Raises `NotOffered` also if the server
+        lets this client read nothing there."""
+        response = await self._http.get(self._url(path))
+        if response.status_code in (401, 403):
+            raise NotOffered(f"GET {response.request.url.path} answers {response.status_code}: --header lets a user in")
+        self._check_offered(name, response)
+        if response.status_code != 200:
+            raise Broken("200", _status_and_body(response))
+        return _object(response)
+
+    async def status(self, path: str) -> int:
+        """Returns the status code of what is at a path below the base."""
+        return (await self._http.get(self._url(path))).status_code
+
+    def _url(self, path: str, **query: str) -> str:
+        agent = {"agent": self.endpoint.agent} if self.endpoint.agent else {}
+        text = urlencode({**agent, **query}, quote_via=quote, safe="")
+        return f"{self.endpoint.base}{path}{'?' if text else ''}{text}"
 
     async def read_thread(self, thread: str, client: ClientView | None = None, *, last: str | None = None) -> Stream:
         """Connects a client to a thread, reads the stream to its end, and returns it."""
@@ -131,11 +151,7 @@ class Server:
 
     async def info(self) -> Mapping[str, Any]:
         """Returns the server's description of itself."""
-        response = await self._http.get(f"{self.endpoint.base}/info")
-        self._check_offered("info", response)
-        if response.status_code != 200:
-            raise Broken("200", _status_and_body(response))
-        return _object(response)
+        return await self.get("info", "/info")
 
     async def post(self, body: bytes) -> httpx.Response:
         """Posts bytes as JSON to the URL of runs, and returns the response."""

@@ -4,7 +4,9 @@ import asyncio
 import json
 import re
 from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import httpx
 import pytest
@@ -24,7 +26,7 @@ from starlette.routing import Route
 from examples.agent import day_planner
 from tests.support.servers.checked_server import Fault, bare, kept
 from tests.support.servers.processes.command import command, one_line
-from tests.support.servers.serving import WITHIN, served
+from tests.support.servers.serving import TOKEN, WITHIN, served
 
 Event = dict[str, Any]
 
@@ -33,7 +35,8 @@ async def results_of(
     app: Any, agent: str | None = "chat", *, drops: int = 1, rules: Collection[str] = ()
 ) -> dict[str, Result]:
     """What becomes of these rules on this server; of all, if none is named."""
-    async with served(app) as server, httpx.AsyncClient(timeout=WITHIN, trust_env=False) as http:
+    bearer = {"Authorization": f"Bearer {TOKEN}"}
+    async with served(app) as server, httpx.AsyncClient(headers=bearer, timeout=WITHIN, trust_env=False) as http:
         trial = Trial(Server(http, await find_agent(http, server.url, agent)), "hello", drops=drops)
         tried = [rule for rule in RULES if rule.name in {"run", *rules} or not rules]
         return {result.rule: result async for result in check_rules(trial, WITHIN, tried)}
@@ -71,6 +74,10 @@ def one_back(last: str) -> str:
 
 def stopped(is_stopped: bool) -> tuple[int, bytes]:
     return 200, json.dumps({"stopped": is_stopped}).encode()
+
+
+def reading(request: Request) -> bytes:
+    return json.dumps({"id": request.url.path.rpartition("/")[2], "status": "running"}).encode()
 
 
 class UnknownIs404:
@@ -126,7 +133,15 @@ FAULTS: dict[str, tuple[set[str], Fault]] = {
         {"next", "stop", "busy", "watch"},
         Fault("run", answer=lambda _, body: (500, b"{}") if "'assistant'" in str(body) else None),
     ),
-    "who watches gets no later run": ({"watch"}, Fault("watch", ends_after="RUN_FINISHED")),
+    "who watches gets no later run": ({"watch", "watch-runs"}, Fault("watch", ends_after="RUN_FINISHED")),
+    "a thread is said to run for ever": (
+        {"thread"},
+        Fault("threads", answer=lambda asked, _: (200, reading(asked)) if asked.url.path != "/threads" else None),
+    ),
+    "the list of threads is empty": (
+        {"threads"},
+        Fault("threads", answer=lambda asked, _: (200, b'{"threads": []}') if asked.url.path == "/threads" else None),
+    ),
     "no agents are listed": ({"info"}, Fault("info", answer=lambda _, __: (200, b'{"agents": []}'))),
 }
 
@@ -177,18 +192,54 @@ async def test_the_command_prints_a_line_for_each_rule_and_json() -> None:
         as_json = await asyncio.to_thread(command, "check", server.url, "--json", "--header", "Cookie: user=ana")
     assert (ran.returncode, ran.stderr) == (0, "")
     first, *_, last = ran.stdout.splitlines()
-    assert re.fullmatch(r"pass +run +a run is a valid stream.*", first)
-    assert last == f"{server.url}: 2 pass, {len(RULES) - 2} not offered"
+    assert re.fullmatch(r"pass +C1 +run +a run is a valid stream.*", first)
+    assert last == f"{server.url}: AG-UI: 2 pass; proposal: {len(RULES) - 2} not offered"
     rules = json.loads(as_json.stdout)["rules"]
     assert [rule["rule"] for rule in rules] == [rule.name for rule in RULES]
     assert rules[2]["verdict"], rules[2]["reason"] == ("not offered", "POST /connect answers 405")
+
+
+async def test_reports_are_written_for_readers_for_ci_and_for_programs(tmp_path: Path) -> None:
+    """What a server sends is text in each, and without control characters."""
+    evil = with_fields(threadId="\x1b[2J\x01<script>")
+    names = ("report.html", "report.xml", "report.json")
+    arguments = [word for name in names for word in ("--report", str(tmp_path / name))]
+    async with served(kept(Fault("run", evil))) as server:
+        ran = await asyncio.to_thread(command, "check", server.url, "--agent", "chat", "--rule", "idle", *arguments)
+    assert ran.returncode == 1, ran.stderr
+    html, junit, as_json = ((tmp_path / name).read_text(encoding="utf-8") for name in names)
+    assert '<td class="fail">fail</td>' in html
+    assert "&lt;script&gt;" in html
+    assert "<script>" not in html
+    suite = ElementTree.fromstring(junit)
+    assert [suite.get(name) for name in ("tests", "failures", "skipped", "errors")] == ["2", "1", "1", "0"]
+    assert [(case.get("classname"), [each.tag for each in case]) for case in suite] == [
+        ("ag-ui", ["failure"]),
+        ("proposal", ["skipped"]),
+    ]
+    assert {(rule["number"], rule["verdict"]) for rule in json.loads(as_json)["rules"]} == {
+        ("C1", "fail"),
+        ("P2", "not checked"),
+    }
+    assert not {"\x1b", "\x01"} & set(html + junit + as_json)
+
+
+def test_a_report_of_an_unknown_kind_is_refused_before_anything_is_run() -> None:
+    ran = command("check", "http://127.0.0.1:1", "--report", "report.pdf")
+    assert ran.returncode == 2
+    assert one_line(ran).endswith("--report report.pdf: expected a name that ends with .html, .xml, .json")
+
+
+def test_each_number_names_one_rule() -> None:
+    assert len({rule.number for rule in RULES}) == len({rule.name for rule in RULES}) == len(RULES)
+    assert all(re.fullmatch(r"[CP]\d+", rule.number) for rule in RULES)
 
 
 async def test_a_broken_rule_is_exit_code_1_with_what_was_expected() -> None:
     async with served(kept(Fault("run", with_fields(threadId="\x1b[2J")))) as server:
         ran = await asyncio.to_thread(command, "check", server.url, "--agent", "chat")
     assert ran.returncode == 1
-    assert re.search(r"^fail +run +.*\n +expected: .*\n +got: ", ran.stdout, re.MULTILINE)
+    assert re.search(r"^fail +C1 +run +.*\n +expected: .*\n +got: ", ran.stdout, re.MULTILINE)
     assert "\x1b" not in ran.stdout
 
 

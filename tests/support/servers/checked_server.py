@@ -24,6 +24,7 @@ from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
 from fixtures.graphs.speech import speaker
+from tests.support.servers.serving import TOKEN
 
 Event = dict[str, Any]
 
@@ -91,13 +92,14 @@ def kept(fault: "Fault | None" = None, intake: Intake | None = None, *, unheld: 
     model = ScriptedChatModel(turns=[["One ", "two ", meetings, "three ", "four."]])
     graph = StateGraph(MessagesState).add_node("speak", speaker(model)).add_edge(START, "speak")
     agent = Agent(graph.compile(InMemorySaver()), intake=intake or Intake())
-    app = agui_app({"chat": agent}, heartbeat=0.05)  # a comment is an answer to an input that waits, too
+    app = agui_app({"chat": agent}, token=TOKEN, heartbeat=0.05)  # a comment is an answer to an input that waits, too
     return _Meeting(app if fault is None else Faulty(app, fault), meetings)
 
 
 @dataclass(frozen=True)
 class Fault:
-    """What is wrong with the answers to one kind of request: `run`, `connect`, `watch`, `stop`, `info`, or "": to all.
+    """What is wrong with the answers to one kind of request: `run`, `connect`, `watch`, `stop`, `info`, `threads`,
+    or "": to all.
 
     `edit`: changes each event, or leaves it out (None). `ends_after`: the stream ends after the first event of this
     type. `answer`: a status and a body in place of all; None passes the request on. `last`: changes `Last-Event-ID`.
@@ -197,7 +199,7 @@ def bare(*, chunks: bool = False) -> Starlette:
 def _kind(scope: Scope) -> str:
     path = scope["path"].strip("/")
     first, last = path.partition("/")[0], path.rpartition("/")[2]
-    return first if first in ("watch", "info") else last if last in ("connect", "stop") else "run"
+    return first if first in ("watch", "info", "threads") else last if last in ("connect", "stop") else "run"
 
 
 async def _read(scope: Scope, receive: Receive) -> tuple[Any, Receive]:
