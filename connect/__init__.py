@@ -93,7 +93,7 @@ from .local.store.sqlite import SqliteRunStore
 from .platform.backend import Platform, outcome
 from .platform.calls import RetryPolicy
 from .run_outcome import PAST_ERROR, PastErrors
-from .thread_info import Checkpoint, RunInfo, ThreadInfo, ThreadPage, Threads
+from .thread_info import Checkpoint, CheckpointTask, RunInfo, ThreadInfo, ThreadPage, Threads
 
 if TYPE_CHECKING:
     from .local.store.redis import RedisRunStore as RedisRunStore
@@ -101,6 +101,7 @@ if TYPE_CHECKING:
 __all__ = [
     "PAST_ERROR",
     "Checkpoint",
+    "CheckpointTask",
     "ClockSkewError",
     "ConnectionLost",
     "GraphNotMadeError",

@@ -11,17 +11,17 @@ from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 import orjson
 from langgraph.constants import START
 
-from ..translator import Finished, Options, Translator
+from ..translator import Cancelled, Ending, Failed, Finished, Options, Translator
 from ..translator import events as agui
 from .errors import RunNotFoundError
 from .events.encoded import Batches, EncodedEvent, Event
-from .run_outcome import UNFINISHED
-from .thread_info import Checkpoint, FinishedStatus, RunInfo
+from .run_outcome import CANCELLED, UNFINISHED, stored_error
+from .thread_info import Checkpoint, CheckpointTask, FinishedStatus, RunInfo
 
 LOOKED: Final = 64
 """How many checkpoints are read to find runs that are not kept."""
@@ -41,42 +41,97 @@ def runs_in(checkpoints: Iterable[Checkpoint]) -> list[RunInfo]:
         if run_id in runs:
             runs[run_id] = replace(runs[run_id], started_at=at)
         else:
-            status: FinishedStatus = "unknown" if checkpoint.next else "finished"
-            runs[run_id] = RunInfo(run_id=run_id, status=status, started_at=at, ended_at=at)
+            runs[run_id] = RunInfo(run_id=run_id, status=_status_after(checkpoint), started_at=at, ended_at=at)
     return list(runs.values())
 
 
-async def checkpoints_of(run_id: str, checkpoints: AsyncGenerator[Checkpoint, None]) -> list[Checkpoint]:
-    """Returns the checkpoints that a run made, the oldest first, if they are among the newest `MOST` of its thread.
-    `checkpoints`: those of the thread, the newest first."""
-    made, read = list[Checkpoint](), 0
+class Made(NamedTuple):
+    """The checkpoints that a run made.
+
+    - `checkpoints`: these, the oldest first. Empty if the run made none, or if they are gone.
+    - `before`: the checkpoint from which the run began; None for the first run of a thread.
+    """
+
+    checkpoints: Sequence[Checkpoint] = ()
+    before: Checkpoint | None = None
+
+
+async def made_by(run_id: str, checkpoints: AsyncGenerator[Checkpoint, None]) -> Made:
+    """Returns the checkpoints that a run made, if they are among the newest `MOST` of its thread. `checkpoints`: those
+    of the thread, the newest first. After the run's own, `LOOKED` are read to find the one from which it began, which
+    is further back if the run forked there."""
+    made, left = list[Checkpoint](), MOST
     async with aclosing(checkpoints):
         async for checkpoint in checkpoints:
-            read += 1
+            left -= 1
             if checkpoint.run_id == run_id:
                 made.append(checkpoint)
-            elif made or read == MOST:
+                left = LOOKED if made[-1].parent_id is not None else 0
+            elif made and checkpoint.id == made[-1].parent_id:
+                return Made(made[::-1], checkpoint)
+            if left <= 0:
                 break
-    return made[::-1]
+    return Made(made[::-1])
 
 
-def events_of(thread_id: str, run_id: str, checkpoints: Sequence[Checkpoint], options: Options) -> list[Event]:
-    """Returns the events of a run that its checkpoints show, each with its `timestamp`. `checkpoints`: the oldest
-    first. Raises `RunNotFoundError` if there are none."""
-    if not checkpoints:
+def events_of(thread_id: str, run: RunInfo, made: Made, options: Options) -> list[Event]:
+    """Returns the events of a run that its checkpoints show, each with its `timestamp`. Raises `RunNotFoundError` if
+    it has none."""
+    if not made.checkpoints:
         raise RunNotFoundError("the thread has no run with this id, or nothing is left of it")
-    translator = Translator(thread_id, run_id, options)
-    events = _at(checkpoints[0], translator.start())
-    before: Checkpoint | None = None
-    for checkpoint in checkpoints:
+    first, last = made.checkpoints[0], made.checkpoints[-1]
+    translator = Translator(thread_id, run.run_id, options)
+    began_at = run.started_at or _time_of(first)
+    events = _at(began_at, translator.start())
+    before, at = made.before, began_at
+    if before is not None:
+        events += _at(at, translator.apply_checkpoint(before.values))
+    for checkpoint in made.checkpoints:
         steps = sorted({*before.next} - {START}) if before is not None else []
-        if before is not None:
-            events += _at(before, map(agui.step_started, steps))
-        events += _at(checkpoint, translator.apply_checkpoint(checkpoint.values))
-        events += _at(checkpoint, map(agui.step_finished, steps))
-        before = checkpoint
-    ending = UNFINISHED if checkpoints[-1].next else Finished(state=checkpoints[-1].values)
-    return events + _at(checkpoints[-1], translator.finish(ending))
+        events += _at(at, map(agui.step_started, steps))
+        before, at = checkpoint, _time_of(checkpoint)
+        events += _at(at, translator.apply_checkpoint(checkpoint.values))
+        events += _at(at, map(agui.step_finished, steps))
+    ended_at = run.ended_at or at
+    steps = _unfinished_steps(last)
+    events += _at(at, map(agui.step_started, steps))
+    events += _at(ended_at, map(agui.step_finished, steps))
+    return events + _at(ended_at, translator.finish(_ending(last, run.status)))
+
+
+def _unfinished_steps(last: Checkpoint) -> list[str]:
+    """Returns the nodes that ran after the last checkpoint of a run, and asked or failed. Clients take the last one for
+    the one that failed."""
+    return [task.node for task in sorted(last.tasks, key=_has_failed) if task.interrupts or task.error is not None]
+
+
+def _ending(last: Checkpoint, status: FinishedStatus) -> Ending:
+    """Returns how a run ended, by its last checkpoint. `status`: as far as it is known otherwise."""
+    interrupts = [interrupt for task in last.tasks if task.error is None for interrupt in task.interrupts]
+    if interrupts:
+        return Finished(interrupts, last.values)
+    failures = [task.error for task in last.tasks if _has_failed(task)]
+    if failures:
+        return Failed(stored_error(failures[0]))
+    if status == "cancelled" or any(task.error is not None for task in last.tasks):
+        return Cancelled()
+    if last.next and status in ("interrupted", "finished"):
+        return Finished(state=last.values, at_breakpoint=True)
+    return UNFINISHED if last.next else Finished(state=last.values)
+
+
+def _status_after(last: Checkpoint) -> FinishedStatus:
+    """Returns how a run ended, as far as its last checkpoint shows."""
+    if any(task.interrupts and task.error is None for task in last.tasks):
+        return "interrupted"
+    if any(map(_has_failed, last.tasks)):
+        return "failed"
+    return "unknown" if last.next else "finished"
+
+
+def _has_failed(task: CheckpointTask) -> bool:
+    """Returns whether a node raised an error. A node that was cancelled has one too, which does not count."""
+    return task.error is not None and stored_error(task.error) != CANCELLED
 
 
 async def batches_of(lines: Sequence[bytes]) -> Batches:
@@ -89,8 +144,7 @@ def _encoded(line: bytes) -> EncodedEvent:
     return EncodedEvent(orjson.loads(line), frame=b"data: %b\n\n" % line)
 
 
-def _at(checkpoint: Checkpoint, events: Iterable[Event]) -> list[Event]:
-    at = _time_of(checkpoint)
+def _at(at: datetime | None, events: Iterable[Event]) -> list[Event]:
     return [*events] if at is None else [{**event, "timestamp": round(at.timestamp() * 1_000)} for event in events]
 
 

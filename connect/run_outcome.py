@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from ..translator import Ending, Failed, Finished, Lost
 from .page_calls import questions
@@ -33,6 +33,10 @@ UNFINISHED = Failed(
     }
 )
 """The ending of a run of which nothing else is known."""
+
+
+CANCELLED: Final = {"error": "CancelledError", "message": ""}
+"""What `stored_error` returns for a task that was cancelled."""
 
 
 class Subgraph(NamedTuple):

@@ -76,6 +76,20 @@ class ThreadPage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointTask:
+    """What a node did, or does, next after a checkpoint.
+
+    - `node`: the name of the node.
+    - `interrupts`: the interrupts at which it waits, or has waited: LangGraph's objects, or their JSON from a platform.
+    - `error`: the error that it raised, as the checkpointer or the platform keeps it. None if it raised none.
+    """
+
+    node: str
+    interrupts: Sequence[Any] = ()
+    error: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
     """One checkpoint of a thread.
 
@@ -83,6 +97,7 @@ class Checkpoint:
     - `created_at`: when it was made, as the checkpointer says (ISO 8601). None if the checkpointer does not say.
     - `values`: the values of the graph's channels, which are its state, as the graph keeps them.
     - `next`: the nodes that run next. Empty after the end of a run.
+    - `tasks`: the same nodes with what is known of them: where they wait, and how they failed.
     - `run_id`: the id of the run that made it, as the checkpointer or the platform knows it.
     - `metadata`: LangGraph's (`source`, `step`), and those with which its run was started.
     """
@@ -92,6 +107,7 @@ class Checkpoint:
     parent_id: str | None = None
     created_at: str | None = None
     next: Sequence[str] = ()
+    tasks: Sequence[CheckpointTask] = ()
     metadata: Mapping[str, Any]
 
     @property

@@ -14,7 +14,7 @@ from ..access import Metadata
 from ..inputs.thread_state import ThreadState
 from ..page_calls import page_calls, questions
 from ..run_outcome import RunOutcome
-from ..thread_info import Checkpoint
+from ..thread_info import Checkpoint, CheckpointTask
 from .outcome import interrupts_of, run_outcome
 
 JsonObject = Mapping[str, Any]
@@ -158,5 +158,9 @@ def checkpoint_of(state: JsonObject) -> Checkpoint:
         created_at=state.get("created_at"),
         values=state.get("values") or {},
         next=state.get("next") or (),
+        tasks=[
+            CheckpointTask(node=str(task.get("name")), interrupts=task.get("interrupts") or (), error=task.get("error"))
+            for task in state.get("tasks") or ()
+        ],
         metadata=state.get("metadata") or {},
     )

@@ -24,6 +24,14 @@ test("a platform's run is shown live, approved, and there again after a lost con
     await inspector.shows("It has been decided.");
     await page.reload();
     await inspector.shows("It has been decided.");
+    // A LangGraph server keeps no events of a run that has ended, only its checkpoints.
+    await page.getByText("The events of this run are not kept.").waitFor();
+    await inspector.tab("Timeline");
+    await page.locator(".water-rows .bar.step").first().waitFor();
+    await page.getByRole("button", { name: /^Show the run before/ }).click();
+    await page.getByText(/As it was after event/).waitFor();
+    await inspector.is("Waiting");
+    await inspector.press("Back to live");
     await inspector.tab("Events");
     await page.locator(".event").first().waitFor();
     assert.equal(await page.locator(".event.refused").count(), 0);

@@ -46,8 +46,13 @@ test("an agent is talked to, its approval answered, its past shown, and a lost c
     await page.mouse.up();
     await page.getByText(/As it was after event/).waitFor();
     assert.equal(await inspector.log.getByText("It is booked.").count(), 0);
+    await page.waitForFunction(() => new URLSearchParams(location.search).has("at"));
     await page.reload();
+    await page.getByText(/As it was after event/).waitFor();
+    assert.equal(await inspector.log.getByText("It is booked.").count(), 0);
+    await inspector.press("Back to live");
     await inspector.shows("It is booked.");
+    await page.waitForFunction(() => !new URLSearchParams(location.search).has("at"));
 
     const other = await page.context().newPage();
     await other.goto(`${page.url()}${new URL(stage.page).hash}`);

@@ -7,6 +7,7 @@ import { effect } from "@preact/signals";
 import { agent } from "./threads.ts";
 import { kept } from "./kept.ts";
 import { close, failure, openRecording, openThread, position, session, tick } from "./session.ts";
+import { ask, isSettled } from "./past.ts";
 import { type Panel, panel, PANEL_NAMES } from "./ui/panes.ts";
 
 /** The moment that the address names, until the events are there. */
@@ -24,6 +25,7 @@ export function openAddressed(): void {
   const recording = query.get("recording");
   if (named && thread) openThread(named, thread);
   else close();
+  if (wanted && session.value?.kind === "thread") ask(session.value, wanted.run);
   if (recording) void openKept(recording);
 }
 
@@ -73,9 +75,10 @@ function current(): URLSearchParams | null {
   const query = new URLSearchParams(now.kind === "thread" ? { agent: now.agent, thread: now.name } : { recording: now.name });
   const at = position.peek();
   if (at !== null) {
-    const begun = now.log.entries.slice(0, at).findLast(({ event }) => event.type === "RUN_STARTED");
+    const run = now.log.entries.slice(0, at).findLast(({ event }) => event.type === "RUN_STARTED")?.event.runId;
+    const begun = now.log.entries.find(({ event }) => event.type === "RUN_STARTED" && event.runId === run);
     if (begun) {
-      query.set("run", String(begun.event.runId));
+      query.set("run", String(run));
       query.set("at", String(at - begun.index));
     }
   }
@@ -85,10 +88,11 @@ function current(): URLSearchParams | null {
 
 /** Puts the playhead where the address says, as soon as the events are there. */
 function goToWanted(): void {
+  if (session.peek()?.kind === "thread" && !isSettled(wanted!.run)) return;
   const entries = session.peek()?.log.entries ?? [];
   const begun = entries.find(({ event }) => event.type === "RUN_STARTED" && String(event.runId) === wanted!.run);
   if (begun === undefined) return;
-  const next = entries.findIndex(({ event }, place) => place > begun.index && event.type === "RUN_STARTED");
+  const next = entries.findIndex(({ event }, place) => place > begun.index && event.type === "RUN_STARTED" && event.runId !== begun.event.runId);
   const end = next === -1 ? entries.length : next;
   if (begun.index + wanted!.at > end) {
     if (next === -1 && entries.at(-1)?.event.type !== "RUN_FINISHED" && entries.at(-1)?.event.type !== "RUN_ERROR") return; // more may come

@@ -7,6 +7,7 @@ import { effect } from "@preact/signals";
 import { render } from "preact";
 
 import { keepAddress, openAddressed } from "./address.ts";
+import { readPast } from "./past.ts";
 import { takeToken } from "./server/api.ts";
 import { session } from "./session.ts";
 import { keepReading, refresh } from "./threads.ts";
@@ -22,5 +23,6 @@ effect(() => {
 openAddressed();
 keepAddress();
 keepReading();
+readPast();
 takeDrops();
 render(<App />, document.body);

@@ -5,7 +5,7 @@ import type { Message } from "@ag-ui/client";
 
 import type { Json, JsonObject } from "./model/json.ts";
 import { fromJsonl } from "./model/jsonl.ts";
-import { EventLog, type Gap } from "./model/log.ts";
+import { type Entry, EventLog, type Gap } from "./model/log.ts";
 import { RunReader, type RunSpan } from "./model/spans.ts";
 import { Verifier } from "./model/verifier.ts";
 import { EMPTY, type View, type WireEvent } from "./model/view.ts";
@@ -58,6 +58,15 @@ export const runs = computed<readonly RunSpan[]>(() => {
 });
 const readers = new WeakMap<EventLog, RunReader>();
 
+/** Puts events of the past in the place of others; the moment that is looked at stays. */
+export async function splice(log: EventLog, place: number, removed: number, more: readonly Omit<Entry, "index">[]): Promise<void> {
+  await log.splice(place, removed, more);
+  readers.delete(log);
+  const at = position.peek();
+  if (session.peek()?.log === log && at !== null && at > place) position.value = Math.max(place, at - removed) + more.length;
+  tick.value += 1;
+}
+
 /** Milliseconds between two drawings while events come, and at most; a drawing that takes long is followed by a longer
  * pause, so that the page has time for its user however fast events come. */
 const PACE = 50;
@@ -66,7 +75,7 @@ let isWaiting = false;
 let drawnAt = 0;
 let took = 0;
 /** However many events come meanwhile, the page is drawn once. The first one after a pause is drawn at once. */
-function changed(): void {
+export function changed(): void {
   if (isWaiting) return;
   isWaiting = true;
   const now = () => {

@@ -18,7 +18,7 @@ from langchain_core.messages import BaseMessage
 from langgraph.types import StateSnapshot
 
 from ....translator import Options, message_ids
-from ...thread_info import Checkpoint
+from ...thread_info import Checkpoint, CheckpointTask
 from ..checkpointers import Graph, wait_for_answer
 
 _FIRST_PAGE, _LARGEST_PAGE = 8, 64
@@ -111,6 +111,7 @@ def _checkpoint(state: StateSnapshot, checkpoint_id: str) -> Checkpoint:
         created_at=state.created_at,
         values=values_of(state),
         next=state.next,
+        tasks=[CheckpointTask(node=task.name, interrupts=task.interrupts, error=task.error) for task in state.tasks],
         metadata=state.metadata or {},
     )
 

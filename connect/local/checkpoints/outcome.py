@@ -28,7 +28,7 @@ from langgraph.types import PregelTask, StateSnapshot
 
 from ....translator import Cancelled, Ending, Failed, Finished
 from ...asking_tools import with_calls
-from ...run_outcome import UNFINISHED, RunOutcome, Subgraph, stored_error, was_written, written_as
+from ...run_outcome import CANCELLED, UNFINISHED, RunOutcome, Subgraph, stored_error, was_written, written_as
 from ..store.active_run import LastRun
 
 
@@ -130,7 +130,7 @@ def _ending_of_errors(state: StateSnapshot) -> Ending | None:
 def _failures(tasks: Iterable[PregelTask]) -> list[Any]:
     """Returns the errors of tasks that were not cancelled."""
     errors = [stored_error(task.error) for task in tasks if task.error is not None]
-    return [error for error in errors if error != {"error": "CancelledError", "message": ""}]
+    return [error for error in errors if error != CANCELLED]
 
 
 def _is_newest(stored: LastRun, state: StateSnapshot) -> bool:

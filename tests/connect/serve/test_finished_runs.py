@@ -132,6 +132,32 @@ async def test_a_run_whose_events_are_not_kept_is_read_from_its_checkpoints(stor
     await store.aclose()
 
 
+async def test_a_run_that_is_not_kept_shows_where_it_asked_or_failed_and_where_it_went_on() -> None:
+    async with client_of(InMemorySaver(), MemoryRunStore()) as client:
+        await says(client, "asked", "ask")
+        (interrupt,) = (await says(client, "again", "ask"))[-1]["outcome"]["interrupts"]
+        answer = [{"interruptId": interrupt["id"], "status": "resolved", "payload": "yes"}]
+        await client.post("/chat", json=posted("t", run_id="answered", resume=answer))
+        await says(client, "failed", "raise")
+        assert [(run["runId"], run["status"]) for run in await runs_of(client)] == [
+            ("failed", "failed"),
+            ("answered", "finished"),
+            ("asked", "interrupted"),
+        ]
+        read = {
+            name: events_of((await client.get("/threads/t/events", params={"run": name})).text)
+            for name in ("asked", "answered", "failed")
+        }
+        for events in read.values():
+            check_stream(events)
+            steps = [(event["type"], event["stepName"]) for event in untimed(events) if "stepName" in event]
+            assert steps == [("STEP_STARTED", "answer"), ("STEP_FINISHED", "answer")]
+        assert read["asked"][-1]["outcome"]["interrupts"][0]["id"] == interrupt["id"]
+        assert read["answered"][-1]["outcome"] == {"type": "success"}
+        assert check_stream(read["answered"]).messages[-1]["content"] == "yes"
+        assert (read["failed"][-1]["type"], read["failed"][-1]["code"]) == ("RUN_ERROR", "ValueError")
+
+
 def read_all(folder: Path) -> bytes:
     return b"".join(file.read_bytes() for file in folder.glob("runs.db*"))
 

@@ -72,8 +72,8 @@ export class RunReader {
     const { event } = entry;
     let run = this.#runs.at(-1);
     if (event.type === "RUN_STARTED") {
-      if (run?.runId === String(event.runId) && run?.to === undefined) {
-        run?.entries.push(entry);
+      if (run?.runId === String(event.runId)) {
+        run.entries.push(entry);
         return; // the same run again, after a lost connection
       }
       run = { runId: String(event.runId), from: entry, entries: [], spans: [], usage: [], outcome: "running", streamed: 0 };
@@ -129,6 +129,7 @@ export class RunReader {
 
   #finish(run: RunSpan, entry: Entry): void {
     const { event } = entry;
+    if (run.to !== undefined) return; // what a new connection says of a run that has ended
     run.to = entry;
     run.usage = Array.isArray(event.usage) ? event.usage.filter(isObject) : [];
     run.outcome = event.type === "RUN_ERROR" ? String(event.code ?? "failed") : String(event.outcome?.type ?? "success");

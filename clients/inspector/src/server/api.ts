@@ -78,6 +78,34 @@ export async function listThreads(agent: string, status: ThreadStatus | null, li
   return (await requested(`threads?${query}`)).json();
 }
 
+/** A run of a thread, as the server lists it. */
+export interface FinishedRun {
+  readonly runId: string;
+  readonly status: "running" | "stopping" | "finished" | "interrupted" | "failed" | "cancelled" | "unknown";
+  readonly startedAt: string | null;
+  /** The size of its events where they are kept. */
+  readonly bytes: number;
+  /** Whether its events are kept; if not, they are made of its checkpoints. */
+  readonly kept: boolean;
+}
+
+const MOST_RUNS = 100;
+
+/** The runs of a thread, the newest first. */
+export async function listRuns(agent: string, threadId: string): Promise<readonly FinishedRun[]> {
+  const query = new URLSearchParams({ agent, limit: String(MOST_RUNS) });
+  return (await (await requested(`${pathOf(threadId)}/runs?${query}`)).json()).runs;
+}
+
+/** The events of a run that has ended, each as a line of JSON with its time. */
+export async function runLines(agent: string, threadId: string, runId: string): Promise<string> {
+  const query = new URLSearchParams({ agent, run: runId });
+  return (await requested(`${pathOf(threadId)}/events?${query}`, { headers: { Accept: "application/x-ndjson" } })).text();
+}
+
+/** The path of a thread, whose id may have slashes. */
+const pathOf = (threadId: string): string => `threads/${threadId.split("/").map(encodeURIComponent).join("/")}`;
+
 /**
  * Starts a run. Returns when the server has taken the input; its events come with the thread's own stream. The answer is
  * read until `signal` says that the run is seen there: an agent may stop a run that has lost its last reader.

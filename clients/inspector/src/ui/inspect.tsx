@@ -5,6 +5,7 @@ import { Events } from "./events.tsx";
 import { Guard } from "./guard.tsx";
 import { Icon } from "./icons.tsx";
 import { pane, type Panel, panel } from "./panes.ts";
+import { PastNote } from "./past.tsx";
 import { State } from "./state.tsx";
 import { Timeline } from "./timeline.tsx";
 
@@ -39,6 +40,7 @@ export function Inspect() {
       </div>
       <div id="panel" class="panel" role="tabpanel" aria-labelledby={`tab-${panel.value}`}>
         <Guard key={panel.value} of={session.value}>
+          <PastNote />
           {panel.value === "state" && <State />}
           {panel.value === "events" && <Events />}
           {panel.value === "timeline" && <Timeline />}

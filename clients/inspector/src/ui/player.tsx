@@ -6,6 +6,7 @@ import { useEffect } from "preact/hooks";
 
 import { length, position, session, tick } from "../session.ts";
 import { Icon } from "./icons.tsx";
+import { EarlierRun } from "./past.tsx";
 import { clock, duration } from "./times.ts";
 
 const SPEEDS = [0.5, 1, 2, 5, 20] as const;
@@ -34,7 +35,8 @@ export function Player() {
   };
   const entries = current.log.entries;
   const last = entries[now - 1];
-  const begun = last && entries.slice(0, now).findLast(({ event }) => event.type === "RUN_STARTED");
+  const run = entries.slice(0, now).findLast(({ event }) => event.type === "RUN_STARTED")?.event.runId;
+  const begun = entries.find(({ event }) => event.type === "RUN_STARTED" && event.runId === run);
   const at = last === undefined ? "" : `${clock(last.at)}${begun ? `, +${duration(last.at - begun.at)}` : ""}`;
   const onKeyDown = (event: KeyboardEvent) => {
     if (!event.shiftKey || (event.key !== "ArrowLeft" && event.key !== "ArrowRight")) return;
@@ -48,6 +50,7 @@ export function Player() {
       <button type="button" class="plain" aria-label={isPlaying.value ? "Pause" : "Play"} disabled={!count} onClick={start}>
         <Icon name={isPlaying.value ? "pause" : "play"} />
       </button>
+      <EarlierRun />
       <button type="button" class="plain" aria-label="One event back" disabled={now === 0} onClick={() => go(now - 1)}>
         <Icon name="back" />
       </button>
@@ -85,10 +88,11 @@ const marks = computed<readonly Mark[]>(() => {
   void tick.value;
   const found: Mark[] = [];
   let runs = 0;
+  let run = "";
   for (const { event, index, at, gap } of session.value?.log.entries ?? []) {
     const place = index + 1;
     if (gap) found.push({ place, kind: "gap", name: `${gap.isHidden ? "The page was hidden" : "The connection was lost"} for ${duration(gap.for)}` });
-    if (event.type === "RUN_STARTED") found.push({ place, kind: "run", name: `Run ${(runs += 1)}, ${clock(at)}` });
+    if (event.type === "RUN_STARTED" && run !== (run = String(event.runId))) found.push({ place, kind: "run", name: `Run ${(runs += 1)}, ${clock(at)}` });
     if (event.type === "RUN_ERROR" && event.code !== "cancelled") found.push({ place, kind: "error", name: `Failed, ${clock(at)}` });
     if (event.type === "RUN_FINISHED" && event.outcome?.type === "interrupt") found.push({ place, kind: "question", name: `A question, ${clock(at)}` });
   }

@@ -5,14 +5,15 @@ import { useState } from "preact/hooks";
 
 import { countOf, type Difference, differenceOf, type Words } from "../model/diff.ts";
 import { inLine, isObject, type Json } from "../model/json.ts";
+import type { Entry } from "../model/log.ts";
 import { EMPTY } from "../model/view.ts";
 import { isLeftOut, length, position, session, tick, view } from "../session.ts";
 import { Copy } from "./copy.tsx";
 import { Icon } from "./icons.tsx";
 import { JsonTree } from "./json_view.tsx";
 
-/** What the state is compared with: the change before, the beginning of the run, or the state after so many events. */
-type Base = "before" | "run" | number;
+/** What the state is compared with: the change before, the beginning of the run, the first event, or the state after an event. */
+type Base = "before" | "run" | "first" | Entry;
 
 const base = signal<Base>("before");
 const isOnlyChanges = signal(false);
@@ -21,7 +22,8 @@ const compared = computed<Json>(() => {
   const { state, stateBefore } = view.value;
   const log = session.value?.log;
   if (log === undefined || base.value === "before") return log === undefined ? state : stateBefore;
-  if (typeof base.value === "number") return log.viewAt(Math.min(base.value, log.length)).state;
+  if (typeof base.value === "object") return log.viewAt(base.value.index + 1).state;
+  if (base.value === "first") return EMPTY.state;
   const now = position.value ?? log.length;
   const begun = log.entries.slice(0, now).findLastIndex(({ event }) => event.type === "RUN_STARTED");
   const first = log.entries.slice(begun + 1, now).find(({ event }) => event.type === "STATE_SNAPSHOT");
@@ -47,20 +49,22 @@ export function State() {
   const isEmpty = isObject(state) && Object.keys(state).length === 0 && count === 0;
   const now = position.value ?? length.value;
   const [before, next] = [change(-1), change(1)];
-  const kept = typeof base.value === "number" ? base.value : null;
+  const entries = session.value?.log.entries ?? [];
+  const kept = typeof base.value === "object" && entries[base.value.index] === base.value ? base.value : null;
+  const last = entries[now - 1];
   return (
     <div class="state">
       <div class="state-head">
         <select
           aria-label="Compare with"
-          value={String(base.value)}
-          onChange={({ currentTarget: { value } }) => (base.value = value === "before" || value === "run" ? value : Number(value))}
+          value={kept === null ? String(base.value) : "kept"}
+          onChange={({ currentTarget: { value } }) => (base.value = value === "now" ? last! : value === "kept" ? kept! : (value as Base))}
         >
           <option value="before">since the change before</option>
           <option value="run">since the run began</option>
-          <option value="0">since the first event</option>
-          {kept !== null && kept !== 0 && <option value={String(kept)}>{`since event ${kept}`}</option>}
-          {now !== kept && now !== 0 && <option value={String(now)}>{`from now on, since event ${now}`}</option>}
+          <option value="first">since the first event</option>
+          {kept !== null && <option value="kept">{`since event ${kept.index + 1}`}</option>}
+          {last !== undefined && last !== kept && <option value="now">{`from now on, since event ${now}`}</option>}
         </select>
         <span class="steps" role="group" aria-label="Changes">
           <button type="button" class="plain" aria-label="The change before" title="The change before" disabled={before === null} onClick={() => (position.value = before)}>

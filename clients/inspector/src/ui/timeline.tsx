@@ -6,14 +6,16 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 
 import { nested, type RunSpan, type Span } from "../model/spans.ts";
 import type { Usage } from "../model/view.ts";
+import type { Entry } from "../model/log.ts";
+import { pastRuns, showRun } from "../past.ts";
 import { position, runs, session } from "../session.ts";
 import { type Family, familyOf } from "./event_text.ts";
 import { Icon } from "./icons.tsx";
-import { clock, duration } from "./times.ts";
+import { clock, duration, minute } from "./times.ts";
 import { VirtualList } from "./virtual.tsx";
 
 /** The run that is shown while the playhead is at the end; null: the last. */
-const chosen = signal<number | null>(null);
+const chosen = signal<Entry | null>(null);
 /** The part of the run that is shown, as parts of its length. */
 const shown = signal<readonly [number, number]>([0, 1]);
 const NEAREST = 0.0005;
@@ -35,7 +37,7 @@ const move = (by: number): void => {
 export function Timeline() {
   const all = runs.value;
   const now = position.value;
-  const run = (now === null ? all.find(({ from }) => from.index === chosen.value) : all.findLast(({ from }) => from.index < now)) ?? all.at(now === null ? -1 : 0);
+  const run = (now === null ? all.find(({ from }) => from === chosen.value) : all.findLast(({ from }) => from.index < now)) ?? all.at(now === null ? -1 : 0);
   if (run === undefined) return <p class="empty quiet">No run has been seen yet.</p>;
   const last = run.to ?? run.entries.at(-1)!;
   const begin = run.from.at;
@@ -46,11 +48,21 @@ export function Timeline() {
   const head = now === null ? null : (session.value?.log.entries[now - 1]?.at ?? begin);
   const headAt = head === null ? -1 : placeOf(head);
   const middle = headAt >= 0 && headAt <= 1 ? (head! - begin) / length : (from + to) / 2;
-  const choose = (index: number) => {
-    chosen.value = index;
-    position.value = null;
+  const unread = (pastRuns.value ?? []).filter(({ count }) => count === 0);
+  const many = all.length + unread.length;
+  const choose = (value: string) => {
     shown.value = [0, 1];
+    if (unread.some(({ runId }) => runId === value)) return void showRun(value);
+    chosen.value = all.find((each) => each.runId === value)?.from ?? null;
+    position.value = null;
   };
+  /** All runs, the oldest first: of those that are not read only what the list says. */
+  const names: readonly (readonly [string, string])[] = [
+    ...unread.map(({ runId, status, startedAt }) => [Date.parse(startedAt ?? ""), runId, OUTCOMES[status] ?? status, " (not shown yet)"] as const),
+    ...all.map(({ runId, outcome, from }) => [from.at, runId, outcome, ""] as const),
+  ]
+    .toSorted(([one], [other]) => (one || 0) - (other || 0))
+    .map(([at, runId, outcome, more], place) => [runId, `Run ${place + 1} of ${many}, ${outcome}, ${minute(at)}${more}`]);
   const onWheel = (event: WheelEvent) => {
     if (!event.ctrlKey && !event.metaKey) return;
     event.preventDefault();
@@ -60,10 +72,10 @@ export function Timeline() {
   return (
     <div class="timeline" role="group" aria-label="Timeline" onWheel={onWheel}>
       <div class="timeline-head">
-        <select aria-label="Run" value={String(run.from.index)} onChange={({ currentTarget }) => choose(Number(currentTarget.value))}>
-          {all.map(({ runId, from: first, outcome }, place) => (
-            <option key={first.index} value={String(first.index)}>
-              {`Run ${place + 1} of ${all.length}, ${outcome}, ${runId.slice(0, 8)}`}
+        <select aria-label="Run" value={run.runId} onChange={({ currentTarget }) => choose(currentTarget.value)}>
+          {names.map(([runId, name]) => (
+            <option key={runId} value={runId}>
+              {name}
             </option>
           ))}
         </select>
@@ -112,6 +124,9 @@ export function Timeline() {
     </div>
   );
 }
+
+/** What the list of runs calls otherwise than their events do. */
+const OUTCOMES: { readonly [status: string]: string } = { finished: "success", interrupted: "interrupt" };
 
 /** When it began, and how fast it was. */
 function Facts({ run, length }: { run: RunSpan; length: number }) {

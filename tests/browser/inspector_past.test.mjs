@@ -1,0 +1,127 @@
+// What the inspector shows of runs that have ended: after a reload, in another browser, and when the server has been
+// started again; and what is left of a run whose events are not kept.
+
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+
+import { InspectorStage, withToken } from "./inspector_stage.mjs";
+
+const MODULE = "tests.browser.inspector_past";
+const EARLIER = /^Show the run before/;
+
+let folder;
+before(async () => (folder = await mkdtemp(join(tmpdir(), "inspector-past-"))));
+after(() => rm(folder, { recursive: true, force: true }));
+
+/** Plays on a stage of its own, with a browser and a server of its own. */
+async function onStage(options, play) {
+  const stage = await InspectorStage.set(MODULE, folder, ...options);
+  try {
+    await play(stage);
+  } finally {
+    await stage.strike();
+  }
+}
+
+/** What the page shows of the moment that it is at. */
+async function shown(inspector, page) {
+  await inspector.tab("Timeline");
+  await page.locator(".water-rows .water-row").first().waitFor();
+  const spans = await page.locator(".water-rows .water-row").allInnerTexts();
+  const facts = await page.locator(".facts").innerText();
+  await inspector.tab("State");
+  const state = await page.getByRole("group", { name: "State" }).innerText();
+  return { events: await inspector.events(), spans, began: facts.match(/began\s+(\S+)/)[1], took: facts.match(/took\s+(\S+ \S+)/)[1], state, said: await inspector.log.innerText() };
+}
+
+const WHOLE_TEXT = "Go to Porto for 3 days.";
+let thread;
+
+test("a finished run is all there after a reload, in another browser, and from a server that was started again", async (t) => {
+  let first;
+  await onStage([], async (stage) => {
+    await stage.visit(t, {}, async (inspector, page) => {
+      await inspector.begins("trip", "Where to?");
+      await inspector.shows("Go to Porto for 1 days.");
+      await inspector.says("And then?");
+      await inspector.shows(WHOLE_TEXT);
+      await inspector.is("Idle");
+      thread = inspector.thread;
+      const live = await inspector.events();
+      await page.reload();
+      await inspector.shows(WHOLE_TEXT);
+      await page.getByRole("button", { name: EARLIER }).and(page.locator(":enabled")).waitFor();
+      first = await shown(inspector, page);
+      assert.deepEqual(first.spans.map((row) => row.split("\n")[0]), ["choose", "look", "write", "text"]);
+      assert.ok(first.events < live, `only the last run: ${first.events} of ${live} events`);
+      await page.screenshot({ path: join(import.meta.dirname, "../../test-artefacts/inspector-the-past.png") });
+
+      // The run before comes when it is asked for, and is the one that is looked at.
+      await page.getByRole("button", { name: EARLIER }).click();
+      await page.getByText(/As it was after event/).waitFor();
+      assert.ok((await inspector.events()) > first.events);
+      await inspector.shows("Go to Porto for 1 days.");
+      assert.equal(await inspector.log.getByText(WHOLE_TEXT).count(), 0);
+      await inspector.tab("Timeline");
+      assert.match(await page.getByRole("combobox", { name: "Run" }).locator("option:checked").innerText(), /^Run 1 of 2, success/);
+      assert.ok(await page.getByRole("button", { name: "All earlier runs are shown" }).isDisabled());
+
+      // The track goes from run to run, and the address names the moment, also of a run that is not read by itself.
+      await page.keyboard.press("Home");
+      await inspector.slider.focus();
+      for (let count = 0; count < 5; count += 1) await page.keyboard.press("ArrowLeft");
+      const moment = await page.locator(".player output").innerText();
+      await page.waitForFunction((at) => new URLSearchParams(location.search).get("at") === at, await inspector.slider.inputValue());
+      await page.reload();
+      await page.getByText(/As it was after event/).waitFor();
+      assert.equal(await page.locator(".player output").innerText(), moment);
+      assert.deepEqual(await inspector.violations(), []);
+    });
+    await stage.visit(t, { address: withToken(`${stage.url}?agent=trip&thread=${thread}`) }, async (inspector, page) => {
+      await inspector.shows(WHOLE_TEXT);
+      await page.getByRole("button", { name: EARLIER }).and(page.locator(":enabled")).waitFor();
+      assert.deepEqual(await shown(inspector, page), first);
+      // From the timeline too a run is read that is not there yet.
+      await inspector.tab("Timeline");
+      await page.getByRole("combobox", { name: "Run" }).selectOption({ index: 0 });
+      await page.getByText(/As it was after event/).waitFor();
+      await inspector.shows("Go to Porto for 1 days.");
+    });
+  });
+  await onStage(["--keep-runs", "1"], (stage) =>
+    stage.visit(t, { address: withToken(`${stage.url}?agent=trip&thread=${thread}`) }, async (inspector, page) => {
+      await inspector.shows(WHOLE_TEXT);
+      await page.getByRole("button", { name: EARLIER }).and(page.locator(":enabled")).waitFor();
+      assert.deepEqual(await shown(inspector, page), first);
+      await inspector.says("Once more.");
+      await inspector.shows("Go to Porto for 5 days.");
+      await inspector.is("Idle");
+      assert.equal(await page.locator(".past-note").count(), 0);
+    }),
+  );
+});
+
+test("of a run whose events are not kept the page shows the steps and the state of its checkpoints, and says so", async (t) => {
+  await onStage(["--keep-runs", "0"], (stage) =>
+    stage.visit(t, {}, async (inspector, page) => {
+      await inspector.begins("trip", "Where to?");
+      await inspector.shows("Go to Porto for 1 days.");
+      await inspector.is("Idle");
+      await page.reload();
+      await page.getByText("The events of this run are not kept.").waitFor();
+      const last = await shown(inspector, page);
+      assert.deepEqual(last.spans.map((row) => row.split("\n")[0]).filter((name) => name !== "text"), ["choose", "look", "write"]);
+      assert.match(last.state, /written/);
+      await inspector.press("The change before");
+      await inspector.press("The change before");
+      await page.getByText(/As it was after event/).waitFor();
+      const state = await page.getByRole("group", { name: "State" }).innerText();
+      assert.match(state, /chosen/);
+      assert.doesNotMatch(state, /written/);
+      assert.deepEqual(await inspector.violations(), []);
+    }),
+  );
+});
