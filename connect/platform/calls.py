@@ -10,8 +10,8 @@ Rules:
    all come back at the same moment.
 3. A call that must not be repeated, because it starts a run, uses `sdk_call` alone.
 4. A caller that has got nothing yet wants to know soon that the server is away. So all requests of an operation
-   together, with their attempts, have `first_answer` seconds. An answer that comes in a fifth of that time takes none of
-   it: a server that answers is not away, however much is asked of it. Only when the caller has a stream
+   together, with their attempts, have `first_answer` seconds. An answer that comes in a fifth of that time takes none
+   of it: a server that answers is not away, however much is asked of it. Only when the caller has a stream
    (`Contact.begin_stream`), and the server has answered once, is a lost server waited for as the policy says, since a
    server that restarts is back soon.
 5. When a server that has answered is lost, and when it is back, `Report` is called once.

@@ -317,6 +317,6 @@ def test_each_key_of_a_project_that_nothing_is_done_with_is_named_in_a_line(tmp_
 
 def test_its_auth_decides_in_place_of_a_token(ours: Serving, project: Path) -> None:
     assert not [line for line in ours.said if "token" in line.lower()]
-    ran = command("serve", "--token", "t", cwd=project)
+    ran = command("serve", "--port", "0", "--token", "t", cwd=project)
     assert ran.returncode == 2
     assert one_line(ran).startswith("--token can't be combined with the project's auth")

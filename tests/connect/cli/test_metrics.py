@@ -72,9 +72,11 @@ def test_metrics_are_off_and_for_one_process(tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text(AGENT)
     with serving("./agent.py:graph", cwd=tmp_path) as server:
         assert not [line for line in server.said if "Prometheus" in line]
-    refused = command("serve", "./agent.py:graph", *ON, "--workers", "2", cwd=tmp_path)
+    refused = command("serve", "./agent.py:graph", *ON, "--port", "0", "--workers", "2", cwd=tmp_path)
     assert one_line(refused).startswith("--metrics is for one process")
-    assert one_line(command("serve", "./agent.py:graph", "--metrics", "here", cwd=tmp_path)).startswith("--metrics: ")
+    assert one_line(command("serve", "./agent.py:graph", "--port", "0", "--metrics", "here", cwd=tmp_path)).startswith(
+        "--metrics: "
+    )
 
 
 def test_the_table_of_the_documents_has_every_instrument() -> None:

@@ -486,14 +486,14 @@ def test_files_of_editors_on_windows_are_read(folder: Path) -> None:
     (folder / "town.py").write_text("import os\nfrom planner import builder\nprint(os.environ['TOWN'], flush=True)\n")
     (folder / "langgraph.json").write_text('{"graphs": {"a": "town:builder"}, "env": ".env"}', encoding="utf-8-sig")
     (folder / ".env").write_text("TOWN=Lisbon\r\n", encoding="utf-8-sig")
-    ran = command("serve", "--sqlite", "planner.py", cwd=folder)
+    ran = command("serve", "--port", "0", "--sqlite", "planner.py", cwd=folder)
     assert ran.stdout == "Lisbon\n", ran.stderr
 
 
 def test_what_the_environment_has_stays(folder: Path) -> None:
     (folder / "town.py").write_text("import os\nfrom planner import builder\nprint(os.environ['TOWN'], flush=True)\n")
     (folder / "langgraph.json").write_text('{"graphs": {"a": "town:builder"}, "env": {"TOWN": "Lisbon"}}')
-    before = "import os, sys; os.environ['TOWN'] = 'Porto'; sys.argv[1:] = ['serve', '--sqlite', 'planner.py']"
+    before = "import os, sys; os.environ['TOWN'] = 'Porto'; sys.argv[1:] = ['serve', '--port', '0', '--sqlite', 'planner.py']"
     assert command(cwd=folder, before=before).stdout == "Porto\n"
 
 

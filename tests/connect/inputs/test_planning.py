@@ -64,8 +64,8 @@ def test_a_search_has_an_end(wanted: Fork | Again) -> None:
     while not search.is_complete and read <= MOST:
         values = {"messages": [HumanMessage("old", id="m")]}
         following = ["answer"] if isinstance(wanted, Again) else []
-        ids = {"id": str(10_000 - read), "parent_id": str(9_999 - read)}
-        search.feed(Checkpoint(**ids, values=values, next=following, metadata={}))
+        own, parent = str(10_000 - read), str(9_999 - read)
+        search.feed(Checkpoint(id=own, parent_id=parent, values=values, next=following, metadata={}))
         read += 1
     assert read == search.read == MOST
     assert search.point is not None
