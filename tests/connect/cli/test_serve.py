@@ -493,7 +493,8 @@ def test_files_of_editors_on_windows_are_read(folder: Path) -> None:
 def test_what_the_environment_has_stays(folder: Path) -> None:
     (folder / "town.py").write_text("import os\nfrom planner import builder\nprint(os.environ['TOWN'], flush=True)\n")
     (folder / "langgraph.json").write_text('{"graphs": {"a": "town:builder"}, "env": {"TOWN": "Lisbon"}}')
-    before = "import os, sys; os.environ['TOWN'] = 'Porto'; sys.argv[1:] = ['serve', '--port', '0', '--sqlite', 'planner.py']"
+    argv = ["serve", "--port", "0", "--sqlite", "planner.py"]
+    before = f"import os, sys; os.environ['TOWN'] = 'Porto'; sys.argv[1:] = {argv}"
     assert command(cwd=folder, before=before).stdout == "Porto\n"
 
 
