@@ -67,11 +67,17 @@ def _by_status(run: Mapping[str, Any], thread: Mapping[str, Any], state: Mapping
 
 def paused(run: Mapping[str, Any], state: Mapping[str, Any], thread: Mapping[str, Any]) -> RunOutcome | None:
     """Returns the outcome of a thread's newest run if it made no state and its thread still waits at interrupts; None
-    otherwise. An answer to one of several interrupts makes no state."""
-    waiting = interrupts_of(state) if thread.get("status") == "interrupted" and not thread.get("error") else []
+    otherwise. An answer to one of several interrupts makes no state, but is in the values of the state that waits.
+
+    If the interrupts are in subgraphs, `langgraph dev` calls the thread `idle`. So a run that has succeeded needs no
+    status of its thread."""
+    is_waiting = thread.get("status") == "interrupted" or run.get("status") == "success"
+    waiting = interrupts_of(state) if is_waiting and not thread.get("error") else []
     if not waiting or run.get("status") in _FAILED:
         return None
-    return RunOutcome(str(run["run_id"]), None, Finished(with_calls(waiting, state)))
+    values = state.get("values") or {}
+    ending = Finished(with_calls(waiting, state), values)
+    return RunOutcome(str(run["run_id"]), values, ending, waiting=subgraphs(state))
 
 
 def is_of(state: Mapping[str, Any], run_id: str) -> bool:
@@ -88,15 +94,17 @@ def interrupts_of(state: Mapping[str, Any]) -> list[Any]:
     return [interrupt for task in state.get("tasks") or () for interrupt in task.get("interrupts") or ()]
 
 
-def subgraphs(state: Mapping[str, Any]) -> list[Subgraph]:
-    """Returns the subgraphs that wait, if the state was requested with those of its subgraphs."""
+def subgraphs(state: Mapping[str, Any], before: str | None = None) -> list[Subgraph]:
+    """Returns the subgraphs that wait, if the state was requested with those of its subgraphs. `before`: the id of a
+    run that may be active; the subgraphs in which it runs, or has run, are left out."""
     waiting: list[Subgraph] = []
     for task in state.get("tasks") or ():
         inner = task.get("state")
         if isinstance(inner, Mapping) and inner.get("next") and not task.get("error"):
             ns = str((inner.get("checkpoint") or {}).get("checkpoint_ns") or "")
-            waiting.append(Subgraph(tuple(ns.split("|")), inner.get("values"), tuple(interrupts_of(inner))))
-            waiting += subgraphs(inner)
+            if before is None or not is_of(inner, before):
+                waiting.append(Subgraph(tuple(ns.split("|")), inner.get("values"), tuple(interrupts_of(inner))))
+            waiting += subgraphs(inner, before)
     return waiting
 
 

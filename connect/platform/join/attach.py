@@ -38,7 +38,7 @@ from ...run_outcome import RunOutcome, Subgraph
 from ...tracing import active_trace_id
 from ..http import Received
 from ..look import JsonObject, Look, client_run_id, has_kwargs
-from ..outcome import is_of
+from ..outcome import is_of, subgraphs
 from ..thread import PlatformThread
 from .partial_messages import PartialMessageFilter
 from .run_stream import Connected, Ended, run_events
@@ -156,8 +156,7 @@ class Attachment:
         try:
             if self._from_start is not None:
                 yield to_batch(self._from_start.start(active_trace_id()))
-                for subgraph in self._waiting:
-                    self._from_start.apply_checkpoint(subgraph.values, subgraph.ns)
+                _continue_in(self._from_start, self._waiting)
             try:
                 yield self._follow(notices)
                 outcome = await self._outcome()
@@ -204,7 +203,7 @@ class Attachment:
         if not notice.gap and self._is_later(state):
             self._is_folding = True
             return []
-        values = state.get("values") or {}
+        values, waiting = state.get("values") or {}, subgraphs(state, before=self._run_id)
         self._stored = _ids(values, self._options.messages_key)
         self._values = await with_replaced(values, self._options, self._thread.history())
         if notice.gap:
@@ -214,6 +213,8 @@ class Attachment:
             events = self._translator.apply_checkpoint(self._values)
             return [] if self._is_folding else events
         current = self._new_translator()
+        for translator in (self._translator, current):
+            _continue_in(translator, waiting)
         current.apply_checkpoint(self._values)
         self._is_folding = self._replays and _has_begun(state, self._run_id)
         if not self._is_folding:
@@ -276,6 +277,12 @@ class Attachment:
         )
         translator.start()
         return translator
+
+
+def _continue_in(run: Translator, waiting: Iterable[Subgraph]) -> None:
+    """Tells a run, before its first part, which subgraphs were waiting when it began. What they have said is kept."""
+    for subgraph in waiting:
+        run.apply_checkpoint(subgraph.values, subgraph.ns)
 
 
 def _has_begun(state: JsonObject, run_id: str) -> bool:

@@ -102,7 +102,7 @@ def test_an_interrupt_of_a_tool_has_the_call_of_the_tool(has_own_state: bool) ->
     own = run_outcome(run("success"), asking, PAUSED, run_id="r")
     found = own if has_own_state else paused(run("success"), asking, PAUSED)
     assert found is not None
-    assert found.ending == Finished([{**ASKED, "tool_call_id": "call_1"}], asking["values"] if has_own_state else None)
+    assert found.ending == Finished([{**ASKED, "tool_call_id": "call_1"}], asking["values"])
 
 
 def test_a_thread_without_runs_has_finished() -> None:

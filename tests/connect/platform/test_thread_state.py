@@ -6,6 +6,7 @@ import pytest
 from langgraph_agui.connect.platform.look import RUN_ID, Look, ThreadRuns, client_run_id
 from langgraph_agui.connect.platform.outcome import paused
 from langgraph_agui.connect.platform.submit import create_arguments
+from langgraph_agui.connect.run_outcome import Subgraph
 from langgraph_agui.translator import Finished
 
 ASKED: dict[str, Any] = {"id": "i", "value": "really?"}
@@ -50,11 +51,19 @@ def test_a_thread_waits_for_nobody_while_a_run_goes_on() -> None:
     assert (standing.waits, standing.is_unfinished, len(standing.messages)) == (False, False, 1)
 
 
-@pytest.mark.parametrize("status", ["success", "interrupted"])
-def test_a_run_that_answered_one_of_several_stopped_at_the_others(status: str) -> None:
-    found = paused({"run_id": "r2", "status": status}, {"interrupts": [ASKED]}, {"status": "interrupted"})
+@pytest.mark.parametrize(
+    ("status", "thread"), [("success", "interrupted"), ("success", "idle"), ("interrupted", "interrupted")]
+)
+def test_a_run_that_answered_one_of_several_stopped_at_the_others(status: str, thread: str) -> None:
+    """`langgraph dev` calls a thread idle whose questions are those of subgraphs."""
+    said = {"messages": [{"type": "ai", "content": "A question.", "id": "m"}]}
+    inner = {"next": ["ask"], "values": said, "checkpoint": {"checkpoint_ns": "right:1"}, "interrupts": [ASKED]}
+    state = {"values": {"done": ["left"]}, "interrupts": [ASKED], "tasks": [{"id": "t", "state": inner}]}
+    found = paused({"run_id": "r2", "status": status}, state, {"status": thread})
     assert found is not None
-    assert (found.run_id, found.ending) == ("r2", Finished([ASKED]))
+    assert (found.run_id, found.values) == ("r2", {"done": ["left"]})
+    assert found.ending == Finished([ASKED], {"done": ["left"]})
+    assert found.waiting == [Subgraph(("right:1",), said, (ASKED,))]
 
 
 @pytest.mark.parametrize(

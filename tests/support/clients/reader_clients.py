@@ -80,7 +80,7 @@ class ReaderClient:
         """Reads to the end."""
         try:
             async for event in told:
-                self.take(event.model_dump(mode="json", by_alias=True, exclude_none=True))
+                self.take(event.model_dump(mode="json", by_alias=True, exclude_unset=True))
         finally:
             self._is_over = True
             self._tell()
@@ -101,6 +101,10 @@ class ReaderClient:
     async def told(self, kind: str) -> None:
         """Returns when an event of this type was told."""
         await self._until(lambda: kind in self.kinds, kind)
+
+    async def ended(self, runs: int) -> None:
+        """Returns when so many runs have ended."""
+        await self._until(lambda: len(self.ends) >= runs, f"the end of {runs} runs")
 
     async def over(self) -> Self:
         """Returns when its stream has ended."""
@@ -151,10 +155,11 @@ class ReaderClients:
         self._tasks.append(asyncio.create_task(_heard(guest, told)))
         return guest
 
-    def watch(self, thread_id: str, version: str = "1.0.0") -> ReaderClient:
-        """A client that watches from now on."""
+    def watch(self, thread_id: str, version: str = "1.0.0", options: Options | None = None) -> ReaderClient:
+        """A client that watches from now on. `options`: None shows every channel."""
         guest = ReaderClient(version, None)
-        told = watch(self._source, thread_id, options=Options(protocol_version=protocol(version)), retry=_PATIENT)
+        options = options or Options(protocol_version=protocol(version))
+        told = watch(self._source, thread_id, options=options, retry=_PATIENT)
         self._tasks.append(asyncio.create_task(_heard(guest, told)))
         return guest
 
