@@ -1,11 +1,11 @@
 """How soon the tokens of a run on a LangGraph server reach a reader, against the server's own stream of the same run.
 
 The server is a real `langgraph dev` (`LANGGRAPH=/path/to/langgraph`: that of another environment, for another
-version) with a model that says a token every 20 ms. Each run is started by a client of the server's own: by
-`POST .../runs/stream` (v2), or by the command `run.start` (v3, with which LangChain's `useStream` starts runs). That
-client reads the stream that its protocol gives it, with plain `httpx`; in the same process, `connect` and `watch` read
-the same run. A run that `run` starts is compared with the thread's stream. So load delays both readers alike, and the
-ratios mean the same on any machine.
+version), or an Aegra (`AEGRA=/path/to/aegra`), with a model that says a token every 20 ms. Each run is started by a
+client of the server's own: by `POST .../runs/stream` (v2), or by the command `run.start` (v3, with which LangChain's
+`useStream` starts runs). That client reads the stream that its protocol gives it, with plain `httpx`; in the same
+process, `connect` and `watch` read the same run. A run that `run` starts is compared with the thread's stream, which
+Aegra does not have. So load delays both readers alike, and the ratios mean the same on any machine.
 
 A token is as late as the time from the request that starts the run to its arrival. `langgraph dev` begins a run 0.5 to
 1 s after its request, so the ratio of the first token says little by itself: the rows of how much later a token arrives
@@ -21,7 +21,7 @@ import re
 import socket
 import sys
 import tempfile
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -36,6 +36,8 @@ from langgraph_agui.connect import Platform, connect, run, watch
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
+from examples.databases import own_postgres
+
 from ..rows import Row
 from .paced_graph import PACE, TOKENS
 
@@ -47,6 +49,7 @@ _BURST = 3.0
 _WITHIN = 60.0
 _INPUT = {"messages": [{"role": "user", "content": "Tell me something."}]}
 _MODES = ["values", "messages-tuple", "updates", "custom"]
+_GRAPH = Path(__file__).with_name("paced_graph.py")
 _TOKEN = re.compile(r"tok(\d+) ")
 
 
@@ -92,16 +95,21 @@ def rows() -> Iterator[Row]:
 
 async def _measured() -> list[Row]:
     found: dict[str, list[Compared]] = {}
-    async with dev_server() as url, get_client(url=url) as client:
+    aegra = os.environ.get("AEGRA")
+    async with aegra_server(aegra) if aegra else dev_server() as url, get_client(url=url) as client:
         has_v3 = (await client.http.client.post(f"/threads/{uuid4()}/commands", json={})).status_code != 404
         source = Platform(client, "paced")
         for _ in range(ROUNDS + 1):  # the first one warms up
             for protocol in ("v2", "v3") if has_v3 else ("v2",):
                 for name, compared in (await _started_by_others(client, source, protocol)).items():
                     found.setdefault(f"{protocol}: {name}", []).append(compared)
-            found.setdefault("v2: run", []).append(await _started_by_run(client, source))
+            if not aegra:
+                found.setdefault("v2: run", []).append(await _started_by_run(client, source))
         info = (await client.http.client.get("/info")).json()
-    versions = f"langgraph-api {info.get('version')}, langgraph {info.get('langgraph_py_version')}"
+    named = "Aegra" if aegra else "langgraph-api"
+    versions = f"{named} {info.get('version')}, langgraph {info.get('langgraph_py_version', '')}".removesuffix(
+        ", langgraph "
+    )
     return [row for name, runs in found.items() for row in _rows(name, runs[1:], versions)]
 
 
@@ -236,34 +244,57 @@ async def _until_watched(client: LangGraphClient, thread_id: str) -> None:
 @asynccontextmanager
 async def dev_server() -> AsyncIterator[str]:
     """The URL of a `langgraph dev` with the paced graph, for as long as the block lasts."""
+    with tempfile.TemporaryDirectory() as name:
+        config, port = Path(name) / "langgraph.json", _free_port()
+        config.write_text(json.dumps({"dependencies": ["."], "graphs": {"paced": f"{_GRAPH}:graph"}}))
+        command = os.environ.get("LANGGRAPH") or str(Path(sys.executable).with_name("langgraph"))
+        options = ["--port", str(port), "--no-browser", "--no-reload", "--n-jobs-per-worker", "10"]
+        environment = {"LANGGRAPH_CLI_NO_ANALYTICS": "1"}
+        async with _running([command, "dev", "--config", str(config), *options], name, port, "/ok", environment) as url:
+            yield url
+
+
+@asynccontextmanager
+async def aegra_server(command: str) -> AsyncIterator[str]:
+    """The URL of an Aegra with the paced graph, and a PostgreSQL of its own, for as long as the block lasts."""
+    with own_postgres(_free_port()) as database, tempfile.TemporaryDirectory() as name:
+        config, port = Path(name) / "aegra.json", _free_port()
+        config.write_text(json.dumps({"graphs": {"paced": f"{_GRAPH}:graph"}}))
+        environment = {"DATABASE_URL": database, "AUTH_TYPE": "noop", "AEGRA_CONFIG": str(config)}
+        options = ["--host", "127.0.0.1", "--port", str(port), "--config", str(config)]
+        async with _running([command, "serve", *options], name, port, "/info", environment) as url:
+            yield url
+
+
+def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    with tempfile.TemporaryDirectory() as name:
-        config = Path(name) / "langgraph.json"
-        graphs = {"paced": f"{Path(__file__).with_name('paced_graph.py')}:graph"}
-        config.write_text(json.dumps({"dependencies": ["."], "graphs": graphs}))
-        command = os.environ.get("LANGGRAPH") or str(Path(sys.executable).with_name("langgraph"))
-        process = await asyncio.create_subprocess_exec(
-            command, "dev", "--config", str(config), "--port", str(port), "--no-browser", "--no-reload",
-            "--n-jobs-per-worker", "10",
-            cwd=name, env={**os.environ, "LANGSMITH_TRACING": "false", "LANGGRAPH_CLI_NO_ANALYTICS": "1"},
-            stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL, start_new_session=True,
-        )  # fmt: skip
-        try:
-            url = f"http://127.0.0.1:{port}"
-            await _until_up(url)
-            yield url
-        finally:
-            process.kill()
-            await process.wait()
+        return int(probe.getsockname()[1])
+
+
+@asynccontextmanager
+async def _running(
+    command: Sequence[str], folder: str, port: int, path: str, environment: Mapping[str, str]
+) -> AsyncIterator[str]:
+    """The URL of a server that is started by this command in this folder, from when it answers at this path."""
+    process = await asyncio.create_subprocess_exec(
+        *command, cwd=folder, env={**os.environ, "LANGSMITH_TRACING": "false", **environment},
+        stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
+    try:
+        url = f"http://127.0.0.1:{port}"
+        await _until_up(url + path)
+        yield url
+    finally:
+        process.kill()
+        await process.wait()
 
 
 async def _until_up(url: str) -> None:
-    async with asyncio.timeout(_WITHIN), httpx.AsyncClient(base_url=url, trust_env=False) as http:
+    async with asyncio.timeout(_WITHIN), httpx.AsyncClient(trust_env=False) as http:
         while True:
             try:
-                if (await http.get("/ok")).is_success:
+                if (await http.get(url)).is_success:
                     return
             except httpx.TransportError:
                 pass

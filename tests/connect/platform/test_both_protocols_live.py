@@ -33,8 +33,11 @@ SAMPLE = (
     "subagents_in_parallel",
 )
 """What `make test-services` runs; the rest is of the sweep."""
-NAMES = [name for name, fixture in SERVED.items() if fixture.recorded and name != "interrupt_dropped"]
-"""A command that starts a run on a thread which waits for an answer is taken for the answer."""
+LEFT_OUT = {
+    "interrupt_dropped",  # a command that starts a run on a thread which waits for an answer is taken for the answer
+    "other_message_class",  # while it runs, the server may answer with an error when its state is asked for
+}
+NAMES = [name for name, fixture in SERVED.items() if fixture.recorded and name not in LEFT_OUT]
 CASES = [
     *(pytest.param(name, FEW, id=name, marks=pytest.mark.services) for name in SAMPLE),
     *(pytest.param(name, MANY, id=f"{name}-many", marks=SWEEP) for name in NAMES),
