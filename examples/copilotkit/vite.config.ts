@@ -2,9 +2,9 @@ import { resolve } from "node:path";
 
 import { defineConfig } from "vite";
 
-// Four pages with the whole chat, and two without CopilotKit's own user interface, which are built in a few seconds.
+// Three pages with the whole chat, and two without CopilotKit's own user interface, which are built in a few seconds.
 // PAGES=headless builds only that one.
-const pages = (process.env.PAGES ?? "index langgraph_interrupt headless features users").split(" ");
+const pages = (process.env.PAGES ?? "index headless features users").split(" ");
 const ours = resolve(import.meta.dirname, "../../clients/typescript/src");
 
 export default defineConfig({

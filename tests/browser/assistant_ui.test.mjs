@@ -3,6 +3,7 @@
 import { after, before, test } from "node:test";
 import { join } from "node:path";
 
+import { reads, say } from "./assistant_page.mjs";
 import { ARTEFACTS, Stage, until } from "./harness.mjs";
 
 const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
@@ -13,20 +14,6 @@ before(async () => (stage = await Stage.set({ example: "assistant-ui" })));
 after(() => stage?.strike());
 
 const scenario = (name, play, options = {}) => test(name, (t) => stage.visit(t, { page: "index", ...options }, play));
-
-async function say(page, text) {
-  await page.getByLabel("message").fill(text);
-  await page.getByRole("button", { name: "Send" }).click();
-}
-
-/** Returns when the page shows these messages, and no other. */
-async function reads(page, ...messages) {
-  const texts = () => page.locator("[data-message-id]").allInnerTexts();
-  const lines = async () => (await texts()).map((line) => line.replace("●", "").replace(/\s+/g, " ").trim()).filter(Boolean);
-  await until(async () => JSON.stringify(await lines()) === JSON.stringify(messages), async () => {
-    return `expected ${JSON.stringify(messages)}, got ${JSON.stringify(await lines())}`;
-  });
-}
 
 scenario("assistant-ui shows a run as it streams, and has the conversation after a reload", async (page) => {
   stage.gates.hold("talk 3");

@@ -11,6 +11,7 @@ from functools import partial
 from operator import add
 from typing import Annotated, Any
 
+from ag_ui_langgraph import get_a2ui_tools
 from copilotkit import CopilotKitMiddleware
 from langchain.agents import AgentState, create_agent
 from langchain.tools import ToolRuntime, tool
@@ -226,6 +227,13 @@ def stop() -> Graph:
     return _agent(Model(answer=answer))
 
 
+def ported_interrupt() -> Graph:
+    async def chat_node(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [AIMessage(f"You say {interrupt({'question': 'Shall I plant it?'})}.")]}
+
+    return _graph(chat_node)
+
+
 # --- what needs a line
 
 
@@ -264,6 +272,36 @@ def shared_state() -> Graph:
         return {"recipe": {**recipe, "time": "20 min"}, "messages": [AIMessage(f"I cook {title}.")]}
 
     return _graph(chat_node, Shared)
+
+
+SURFACE: dict[str, Any] = {
+    "surfaceId": "trees",
+    "components": [
+        {"id": "root", "component": "Column", "children": ["trees", "plant"]},
+        {"id": "trees", "component": "List", "children": {"componentId": "tree", "path": "/items"}},
+        {"id": "tree", "component": "Text", "text": {"path": "name"}},
+        {"id": "plant", "component": "Button", "child": "label", "action": {"event": {"name": "plant", "context": {}}}},
+        {"id": "label", "component": "Text", "text": "Plant them"},
+    ],
+    "data": {"items": [{"name": f"Tree number {number} of the wood"} for number in range(8)]},
+}
+"""More than half of it is data."""
+
+
+def surfaces() -> Graph:
+    """An agent whose tool asks a model for an A2UI surface, which needs CopilotKit's Node runtime. It says what was
+    pressed on it."""
+
+    def answer(messages: Sequence[BaseMessage]) -> Turn:
+        if isinstance(messages[-1], ToolMessage) and "User performed action" in messages[-1].text:
+            return "I plant them."
+        if _results(messages):
+            return "There they are."
+        return ["One moment. ", tool_call("generate_a2ui", {"intent": "create"}, f"call-{len(messages)}")]
+
+    begin, *rest = tool_call("render_a2ui", SURFACE, "call-render", fragments=8)
+    artist = Model(answer=lambda messages: [begin, *rest[:6], partial(passing, "drawn"), *rest[6:]])
+    return _agent(Model(answer=answer), get_a2ui_tools({"model": artist}))
 
 
 @dataclass(frozen=True)
@@ -305,6 +343,11 @@ FEATURES = (
     Feature("tool_based_generative_ui", tool_based_generative_ui, "interface by a tool of the page (`useComponent`)"),
     Feature("human_in_the_loop", human_in_the_loop, "human in the loop by a tool of the page (`useHumanInTheLoop`)"),
     Feature("interrupts", interrupts, "human in the loop by an interrupt (`useInterrupt`)"),
+    Feature(
+        "ported_interrupt",
+        ported_interrupt,
+        "human in the loop: an interrupt in `useLangGraphInterrupt`, read from both places",
+    ),
     Feature("subgraphs", subgraphs, "subgraphs with interrupts (`useInterrupt`), and their state"),
     Feature("subagents", subagents, "agents that tools call, with a log in the state"),
     Feature("predictive_state_updates", predictive_state_updates, "state that is predicted from a tool's arguments"),
@@ -334,9 +377,10 @@ FEATURES = (
 
 
 def agents(gate: int) -> dict[str, Agent]:
-    """Each feature's graph three times: by default, with what it needs, and for pages of `ag-ui-langgraph`."""
+    """Each feature's graph three times: by default, with what it needs, and for pages of `ag-ui-langgraph`; and the
+    agent of surfaces."""
     gated = Intake(config={"configurable": {"gate": {"port": gate, "run": ""}}})
-    served: dict[str, Agent] = {}
+    served = {"surfaces": Agent(surfaces(), intake=gated)}
     for feature in FEATURES:
         graph = feature.build()
         served[feature.name] = Agent(graph, intake=gated)

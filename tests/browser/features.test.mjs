@@ -103,6 +103,17 @@ const PLAYS = {
     await asked.getByRole("button", { name: "Perform" }).click();
     await chat.answers(works ? "I do: Dig a hole, Plant the tree." : "I do: nothing.");
   },
+  async ported_interrupt({ chat, page, card }) {
+    const asked = card("Shall I plant it?");
+    for (const [name, answer] of [["Approve", "You say yes."], ["Reject", "You say no."]]) {
+      await chat.say("plant");
+      await asked.waitFor();
+      await page.reload();
+      await asked.getByRole("button", { name }).click();
+      await chat.endsWith(answer);
+      await asked.waitFor({ state: "detached" });
+    }
+  },
   async agentic_generative_ui({ chat, state, works }) {
     if (works) stage.gates.hold("one done");
     await chat.say("plant");

@@ -39,12 +39,10 @@ const FLAGS = ["no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "dis
 export class Stage {
   /**
    * `guide`: the guide's own server, with its page, in place of the planner's. `platform`: the planner is on a LangGraph
-   * server, and pages are named by their paths in the repository. `features`: the server of the features. `compatibleWith`:
-   * for whose pages the planner is served.
+   * server, and pages are named by their paths in the repository. `features`: the server of the features.
    */
-  static async set({ runtime, guide, platform, features, example = "copilotkit", compatibleWith } = {}) {
+  static async set({ runtime, guide, platform, features, example = "copilotkit" } = {}) {
     const stage = new Stage();
-    stage.env = compatibleWith && { COMPATIBLE_WITH: compatibleWith };
     stage.fragment = platform ? "" : FRAGMENT; // the platform's page lists no threads
     stage.gates = await new Gates().listening();
     stage.pages = await servedPages(platform ? ROOT : join(EXAMPLES, example, "dist"));
@@ -78,7 +76,7 @@ export class Stage {
   async startServer() {
     const said = (this.said = []);
     const args = ["-m", ...this.command, this.gates.port];
-    const env = { ...process.env, AGUI_TOKEN: TOKEN, ...this.env };
+    const env = { ...process.env, AGUI_TOKEN: TOKEN };
     this.server = spawn(PYTHON, args.map(String), { cwd: ROOT, env, stdio: ["ignore", "pipe", "pipe"] });
     for (const output of [this.server.stdout, this.server.stderr]) output.on("data", (text) => said.push(text));
     await until(async () => {

@@ -10,5 +10,5 @@ import { createCopilotNodeListener } from "@copilotkit/runtime/v2/node";
 const [port, ...named] = process.argv.slice(2);
 const urls = named.map((each) => each.split("="));
 const agents = Object.fromEntries(urls.map(([name, url]) => [name, new HttpAgent({ url })]));
-const runtime = new CopilotRuntime({ agents });
+const runtime = new CopilotRuntime({ agents, a2ui: { agents: ["surfaces"] } });
 createServer(createCopilotNodeListener({ runtime, basePath: "/", cors: true })).listen(Number(port), "127.0.0.1");

@@ -1,13 +1,10 @@
 """Serves the planner: `python -m tests.browser.server PORT DATABASE ORIGIN GATE`, as somebody would who has one agent.
-With `COMPATIBLE_WITH` in the environment, it is served for pages of that library.
 
 The threads are in a SQLite file, so that the server may be killed and started again; the pages of `ORIGIN` may ask it.
 """
 
 import asyncio
-import os
 import sys
-from typing import Any
 
 import uvicorn
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
@@ -24,9 +21,7 @@ async def serve(port: int, database: str, origin: str, gate: int) -> None:
         graph = planner(saver).copy({"store": InMemoryStore()})  # names of threads are kept there
         gated = Intake(config={"configurable": {"gate": {"port": gate, "run": ""}}})
         options = options_for(graph, plan="todos", error_detail="code")
-        pages: Any = os.environ.get("COMPATIBLE_WITH")
-        agent = Agent(source=graph, intake=gated, options=options, compatible_with=pages)
-        app = agui_app({"planner": agent}, origins=[origin])
+        app = agui_app({"planner": Agent(source=graph, intake=gated, options=options)}, origins=[origin])
         # Pages keep a stream open, which uvicorn would wait for.
         config = uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning", timeout_graceful_shutdown=1)
         await uvicorn.Server(config).serve()

@@ -4,6 +4,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
+import * as assistant from "./assistant_page.mjs";
+import { ChatPage } from "./chat_page.mjs";
+import { Chat } from "./copilot_chat.mjs";
 import { GuidePage } from "./guide_page.mjs";
 import { FRAGMENT, Stage } from "./harness.mjs";
 import { Inspector } from "./inspector_stage.mjs";
@@ -42,6 +45,32 @@ scenario("a React page says so in the middle of a run, and has the whole run whe
   await say(other, "plan");
   for (const each of [page, other]) await reads(each, "talk", WHOLE, "plan", "Let me see.", "Belém Tower is in the plan.", "It is in the plan.");
 });
+
+/** The pages of the examples: what is said in each, and what it shows of one question and its answer. */
+const EXAMPLES = {
+  "copilotkit/dist/index": (page) => ({ say: (text) => new Chat(page).say(text), answers: (text) => new Chat(page).answers(text) }),
+  "copilotkit/dist/headless": (page) => ({ say: (text) => new ChatPage(page).say(text), answers: (text) => new ChatPage(page).reads("talk", text) }),
+  "assistant-ui/dist/index": (page) => ({ say: (text) => assistant.say(page, text), answers: (text) => assistant.reads(page, "talk", text) }),
+};
+
+for (const [name, shown] of Object.entries(EXAMPLES)) {
+  scenario(`examples/${name} says so, keeps what it has, and has the whole answer when the server is back`, { page: `examples/${name}`, query: "?agent=planner" }, async (page) => {
+    const chat = shown(page);
+    const lost = page.getByRole("status").getByText(LOST);
+    stage.gates.hold("talk 3");
+    await chat.say("talk");
+    await chat.answers("One two three");
+    await stage.platformIs("kill");
+    await lost.waitFor();
+    await chat.answers("One two three");
+    await stage.platformIs("start");
+    stage.gates.open("talk 3");
+    await lost.waitFor({ state: "detached" });
+    await chat.answers(WHOLE);
+    await page.reload();
+    await chat.answers(WHOLE);
+  });
+}
 
 scenario("the inspector says so, and shows what it has missed", { page: REACT, ...VIEW }, async (page) => {
   await say(page, "talk");

@@ -1,5 +1,5 @@
-// A2UI: what CopilotKit's Node runtime makes of a surface that a model inside a tool writes, by the middleware of A2UI
-// that it has. No page: the client runs here.
+// A2UI: what a person sees behind CopilotKit's Node runtime of a surface that a model inside a tool writes. Then what the
+// middleware of A2UI that the runtime has makes of it, without a page: the client runs here.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -7,6 +7,7 @@ import { after, before, test } from "node:test";
 import { A2UIMiddleware } from "@ag-ui/a2ui-middleware";
 import { HttpAgent } from "@ag-ui/client";
 
+import { Chat } from "./copilot_chat.mjs";
 import { Stage, until } from "./harness.mjs";
 
 let stage;
@@ -39,4 +40,30 @@ test("a surface builds up while a model inside a tool writes it, and stays", asy
     agent.messages.map(({ role, toolCalls }) => [role, ...(toolCalls ?? []).map((call) => call.function.name)]),
     [["user"], ["assistant", "generate_a2ui"], ["tool"], ["activity"], ["assistant"]],
   );
+});
+
+test("a surface builds up in a page behind the runtime, is there after a reload, and its button runs the agent", async (t) => {
+  const features = await Stage.set({ features: true });
+  t.after(() => features.strike());
+  const runtime = await features.startRuntime({ surfaces: "surfaces" });
+  await features.visit(t, { page: "features", query: "?feature=surfaces", expected: [/\b404\b/] }, async (page) => {
+    await page.route("http://localhost:8000/**", (route) =>
+      route.continue({ url: route.request().url().replace("localhost:8000", `127.0.0.1:${runtime}`) }),
+    );
+    await page.reload();
+    const chat = new Chat(page);
+    const trees = page.getByText(/Tree number \d of the wood/);
+    features.gates.hold("drawn");
+    await chat.say("show the wood");
+    await trees.first().waitFor();
+    const partly = await trees.count();
+    assert.ok(partly < 8, `${partly} trees`);
+    features.gates.open("drawn");
+    await chat.endsWith("There they are.");
+    await until(async () => (await trees.count()) === 8, async () => `${await trees.count()} trees`);
+    await page.reload();
+    await until(async () => (await trees.count()) === 8, async () => `${await trees.count()} trees after a reload`);
+    await page.getByRole("button", { name: "Plant them" }).click();
+    await chat.endsWith("I plant them.");
+  });
 });

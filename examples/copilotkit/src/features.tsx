@@ -119,6 +119,23 @@ function LangGraphInterrupt({ agentId }: { agentId: string }) {
   return null;
 }
 
+/** The same for both forms: what `interrupt()` was given is in the metadata of an interrupt of AG-UI, or the value itself. */
+function PortedInterrupt({ agentId }: { agentId: string }) {
+  useLangGraphInterrupt({
+    agentId,
+    render: ({ event, resolve }) => {
+      const { question } = event.value?.metadata?.value ?? event.value;
+      return (
+        <Card title={question}>
+          <button onClick={() => resolve("yes")}>Approve</button>
+          <button onClick={() => resolve("no")}>Reject</button>
+        </Card>
+      );
+    },
+  });
+  return null;
+}
+
 function SharedState({ agentId }: { agentId: string }) {
   const { agent } = useAgent({ agentId });
   const title = agent.state.recipe?.title ?? "";
@@ -182,6 +199,7 @@ const FEATURES: Record<string, Feature> = {
   interrupts: Interrupts,
   subgraphs: Interrupts,
   langgraph_interrupt: LangGraphInterrupt,
+  ported_interrupt: PortedInterrupt,
   subagents: StateOf,
   agentic_generative_ui: StateOf,
   predictive_state_updates: PredictedState,
