@@ -123,10 +123,10 @@ def test_a_command_exists(words: list[str]) -> None:
             assert all((ROOT / each).exists() for each in configs)
         case "npm":
             scripts = json.loads((ROOT / "examples/copilotkit/package.json").read_text(encoding="utf-8"))["scripts"]
-            assert rest[0] in ("ci", "install", "pack") or rest[1] in scripts
+            assert rest[0] in ("ci", "create", "install", "pack") or rest[1] in scripts
         case "cd":
             assert (ROOT / rest[0]).is_dir()
-        case "uvicorn" | "aegra" | "python":
+        case "uvicorn" | "aegra" | "python" | "source":
             pass
         case _:
             raise AssertionError(f"a command that no test knows: {words}")

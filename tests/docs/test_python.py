@@ -75,6 +75,15 @@ async def stored(graph: Any) -> list[str]:
     return ids((await graph.aget_state({"configurable": {"thread_id": "t"}})).values["messages"])
 
 
+async def test_the_first_graph_answers() -> None:
+    first = block("answer")
+    first.model.delay = 0
+    async with served(agui_app({"planner": first.graph})) as server, server.client() as client:
+        answer = await client.post("/planner", json=WIRE | {"messages": [QUESTION]})
+    assert "Belém" in answer.text
+    assert '"outcome":{"type":"success"}' in answer.text
+
+
 async def test_a_page_of_another_origin_is_let_in(conversation: Conversation) -> None:
     asked = {"Origin": "http://localhost:5173", "Access-Control-Request-Method": "POST"}
     app = block("served").served(conversation.graph, bool, None)
