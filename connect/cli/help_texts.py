@@ -75,8 +75,9 @@ Examples:
 """
 REPLAY = """Serves a recording to any AG-UI client, as if the run were happening now.
 
-FILE is a file that `langgraph-agui record` wrote. Whatever run a client starts, it receives the recorded run. A client
-may also connect to the recorded thread. Press Ctrl-C to stop.
+FILE is a file that `langgraph-agui record` wrote, that the inspector saved, or that has lines of `watch --json`.
+Whatever run a client starts, it receives the recorded run. A client may also connect to the recorded thread. Press
+Ctrl-C to stop.
 """
 REPLAY_EXAMPLES = """\b
 Examples:

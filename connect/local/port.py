@@ -177,6 +177,7 @@ class LocalPort:
             parent_run_id=request.run_input.parent_run_id,
             stamp=source.stamp,
             made=self._made,
+            translator=source.translator,
         )
 
     async def progress(self, run_input: RunInput) -> Progress:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from copy import copy
 from dataclasses import replace
@@ -16,7 +16,7 @@ from langgraph.graph.state import StateGraph
 from langgraph.pregel import Pregel
 from langgraph.store.base import BaseStore
 
-from ...translator import Options
+from ...translator import Options, Translator
 from ..access import Access, Metadata, names_of_agents, user_config
 from ..default_options import options_for
 from ..errors import GraphNotMadeError, log_context
@@ -74,6 +74,8 @@ class GraphSource:
         self._runs = runs
         self._locks: list[ProcessLock] = []
         """The lock on the threads of its runs. All copies that are made for requests have the same list."""
+        self.translator: Callable[..., Translator] = Translator
+        """Makes the translator of each run; see `RunSetup`."""
         self.intake: Intake | None = None
         """The intake of all its requests, if an app serves it with one."""
         self.is_served = False

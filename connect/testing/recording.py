@@ -13,6 +13,10 @@ line                   content
 
 Parts, events and the ending have their time as AG-UI's `timestamp`, in milliseconds since 1970. To read only the
 events, skip all lines without a `type`.
+
+A file that has nothing but events, one a line, is a recording too: the inspector saves them, and `watch --json` prints
+them. Its last run is what is replayed. What the runs before have left is there when it begins. Events without a
+timestamp are 50 ms apart.
 """
 
 from __future__ import annotations
@@ -22,7 +26,9 @@ from codecs import BOM_UTF8
 from collections.abc import AsyncIterable, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
+from itertools import chain
 from pathlib import Path
 from time import time
 from typing import Any, Final, NamedTuple, cast
@@ -44,11 +50,17 @@ from ...translator import (
     to_json,
 )
 from ..errors import log_context
+from .event_player import EventPlayer, RecordedEvent
 from .part_rows import SharedMetadata, part_of, row_of
 
 FORMAT: Final = 1
 """The number of this format. Files of another format are refused."""
 _NO_RECORDING: Final = 'expected a recording of `langgraph-agui record`, which begins with a line {"recording": ...}'
+_NO_EVENT: Final = "expected an AG-UI event, as in the lines before"
+_STOPS: Final = "The recording stops here."
+_TERMINAL: Final = ("RUN_FINISHED", "RUN_ERROR")
+_APART: Final = 50
+"""Milliseconds between two events without a time."""
 _NO_CHANNELS: Final = "expected names of channels as the options"
 _NO_ROW: Final = "expected a part, an event or an ending, with its timestamp"
 _LIBRARIES: Final = ("langgraph-agui", "langgraph", "langgraph-sdk", "langchain-core", "langchain", "deepagents")
@@ -77,7 +89,8 @@ class Recording:
 
     - `thread_id`, `run_id`: the ids of the run.
     - `options`: which channels are visible, and which of them is the conversation.
-    - `parts`: what LangGraph streamed, with the time of each part.
+    - `parts`: what LangGraph streamed, with the time of each part. If the file has nothing but events, these are the
+      events of its last run.
     - `events`: the events that the parts became when they were recorded, as dictionaries.
     - `ending`: how the run ended; `Lost` if the recording stops in the middle of it.
     - `libraries`: the versions of the libraries that recorded it, by name.
@@ -93,6 +106,8 @@ class Recording:
     events: tuple[dict[str, Any], ...]
     ending: Ending
     libraries: Mapping[str, str]
+    translator: Callable[..., Translator] = Translator
+    """Makes the translator of the parts, with the arguments of `Translator`."""
 
     @classmethod
     def read(cls, file: str | Path) -> Recording:
@@ -100,10 +115,13 @@ class Recording:
         killed or the disk was full. Raises `OSError` if the file can't be read, and `ValueError` with the file and the
         line if it is not a recording, or is one of another format."""
         rows = _rows(Path(file))
-        about = _about(*next(rows, ({}, str(file))))
+        first_row = next(rows, ({}, str(file)))
+        if "type" in first_row[0]:
+            return cls(**_of_events(chain([first_row], rows)))
+        about = _about(*first_row)
         parts: list[RecordedPart] = []
         events: list[dict[str, Any]] = []
-        ending: Ending = Lost("The recording stops here.")
+        ending: Ending = Lost(_STOPS)
         metadata, first = SharedMetadata(), None
         for row, where in rows:
             try:
@@ -132,7 +150,7 @@ class Recording:
         By default, `options` are those of the recording. `view` is what the client has; by default that is unknown, as
         it was when the run was recorded.
         """
-        translator = Translator(self.thread_id, self.run_id, options or self.options, view)
+        translator = self.translator(self.thread_id, self.run_id, options or self.options, view)
         events, ending = [*translator.start()], self.ending
         try:
             for part in self.parts:
@@ -255,6 +273,60 @@ def _about(row: Mapping[str, Any], where: str) -> dict[str, Any]:
                 raise ValueError(f"{where}: {_NO_CHANNELS}") from error
             return {"thread_id": thread_id, "run_id": run_id, "options": options, "libraries": libraries}
     raise ValueError(f"{where}: {_NO_RECORDING}")
+
+
+def _of_events(rows: Iterator[tuple[dict[str, Any], str]]) -> dict[str, Any]:
+    """Returns the fields of a recording that has nothing but events."""
+    events: list[dict[str, Any]] = []
+    times: list[float] = []
+    view, before = ClientView([], {}), ClientView([], {})
+    begins = None
+    for row, where in rows:
+        if not isinstance(row.get("type"), str):
+            raise ValueError(f"{where}: {_NO_EVENT}")
+        at = row.pop("timestamp", None)
+        times.append(at if isinstance(at, int | float) else times[-1] + _APART if times else 0)
+        if row["type"] == "RUN_STARTED":
+            if not (isinstance(row.get("threadId"), str) and isinstance(row.get("runId"), str)):
+                raise ValueError(f"{where}: expected a RUN_STARTED with the ids of thread and run")
+            begins, before = len(events), view.copy()
+            before.apply(row)
+        events.append(row)
+        view.apply(row)
+    if begins is None:
+        raise ValueError(f"{where}: expected the events of a run, which begin with RUN_STARTED")
+    started, *rest = events[begins:]
+    ends = next((place for place, event in enumerate(rest) if event["type"] in _TERMINAL), None)
+    terminal = None if ends is None else rest[ends]
+    left = [
+        {"type": "MESSAGES_SNAPSHOT", "messages": before.messages},
+        {"type": "STATE_SNAPSHOT", "snapshot": before.state},
+    ]
+    parts = [RecordedPart(0.0, RecordedEvent(event)) for event in left]
+    for event, at in zip(rest[:ends], times[begins + 1 :], strict=False):
+        parts.append(RecordedPart(max((at - times[begins]) / 1000, parts[-1].at), RecordedEvent(event)))
+    return {
+        "thread_id": started["threadId"],
+        "run_id": started["runId"],
+        "options": Options(),
+        "parts": tuple(parts),
+        "events": tuple(events),
+        "ending": _ending_after(terminal),
+        "libraries": {},
+        "translator": partial(EventPlayer, terminal=terminal),
+    }
+
+
+def _ending_after(terminal: Mapping[str, Any] | None) -> Ending:
+    """Returns how a run has ended that had this last event, or none."""
+    match terminal:
+        case None:
+            return Lost(_STOPS)
+        case {"type": "RUN_ERROR"}:
+            return Failed({"error": str(terminal.get("code") or "Error"), "message": str(terminal.get("message"))})
+        case {"outcome": {"type": "cancelled"}}:
+            return Cancelled()
+    return Finished()
 
 
 def _ending_row(ending: Ending) -> dict[str, Any]:

@@ -45,7 +45,8 @@ class Replay(Local):
     `ValueError` if `speed` is not above 0.
 
     Threads are kept in memory, without messages from before the recording. The parts are translated like those of a
-    live run, so readers receive the events that this version makes of them. Lists contain only the thread of the
+    live run, so readers receive the events that this version makes of them. A recording without parts, as the inspector
+    saves it, is replayed by its events. Lists contain only the thread of the
     recording. If it has no run in memory, it is shown as the recording ends.
 
     Example:
@@ -58,6 +59,7 @@ class Replay(Local):
         super().__init__(_graph(recording, speed))
         self.recording = recording
         self._options = recording.options
+        self.translator = recording.translator
         self._recorded = _at_the_end(recording)
         self._served_at = datetime.now(UTC)
 
@@ -101,7 +103,15 @@ class Replay(Local):
         with suppress(RunConflictError):  # another reader has just started it
             run_id = self.recording.run_id
             await self.runs.begin(
-                RunSetup(graph=self.graph, input=None, config=config, run_id=run_id, agent=self.agent, stamp=self.stamp)
+                RunSetup(
+                    graph=self.graph,
+                    input=None,
+                    config=config,
+                    run_id=run_id,
+                    agent=self.agent,
+                    stamp=self.stamp,
+                    translator=self.translator,
+                )
             )
 
 

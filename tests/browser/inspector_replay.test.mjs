@@ -42,6 +42,40 @@ test("a replay is live for a page that opens its thread, and for one that sends 
     assert.equal(await page.locator(".event.refused").count(), 0);
   }));
 
+test("what the page saves of a thread is replayed, and a file that it has opened is saved as it was", async (t) => {
+  const saved = join(folder, "saved.jsonl");
+  const saves = async (page, to) => {
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Save the events as JSONL" }).click()]);
+    await download.saveAs(to);
+  };
+  let messages;
+  await stage.visit(t, { acceptDownloads: true }, async (inspector, page) => {
+    await page.goto(`${stage.url}?agent=planner&thread=recorded`);
+    await inspector.shows("custard tarts");
+    await inspector.is("Idle");
+    messages = await page.locator(".message").count();
+    await saves(page, saved);
+    await page.locator("input[type=file]").setInputFiles(file);
+    await page.locator(".thread-title h2").getByText("day.jsonl").waitFor();
+    await saves(page, join(folder, "again.jsonl"));
+    assert.deepEqual(await readFile(join(folder, "again.jsonl")), await readFile(file));
+  });
+  const replaying = await InspectorStage.set("tests.browser.inspector_replay", saved);
+  try {
+    await replaying.visit(t, {}, async (inspector, page) => {
+      await page.goto(`${replaying.url}?agent=planner&thread=recorded`);
+      await inspector.shows("custard tarts");
+      await inspector.is("Idle");
+      assert.equal(await page.locator(".message").count(), messages);
+      await inspector.tab("Events");
+      await page.locator(".event").first().waitFor();
+      assert.equal(await page.locator(".event.refused").count(), 0);
+    });
+  } finally {
+    await replaying.strike();
+  }
+});
+
 test("the file of a recorded run shows its events, and none of its other lines", (t) =>
   stage.visit(t, {}, async (inspector, page) => {
     const content = await readFile(file);

@@ -20,6 +20,8 @@ export interface Session {
   readonly agent: string;
   readonly log: EventLog;
   readonly stream?: ThreadStream;
+  /** The file of a recording, which has more than its events. */
+  readonly text?: string;
   /** What is said of it below its name. */
   readonly about?: string;
   /** Of a run that was sent: what it had that was not sent. */
@@ -124,7 +126,7 @@ export function openRecording(name: string, text: string): void {
   const verifier = new Verifier();
   const { events, incomplete } = fromJsonl(text);
   for (const { event, at } of events) log.append(event, at, { refused: verifier.refusal(event) });
-  show({ kind: "recording", name, agent: "", log });
+  show({ kind: "recording", name, agent: "", log, text });
   if (incomplete !== undefined) failure.value = `${name}: line ${incomplete}, the last one, is incomplete, and left out.`;
 }
 

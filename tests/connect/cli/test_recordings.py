@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -182,9 +183,19 @@ async def test_what_a_server_sends_twice_is_recorded_once(recorded_chat: Recorde
     assert sent == [event for event in recorded_chat.events if event[0] != "end"]
 
 
+def events_alone(file: Path) -> Iterator[str]:
+    """The lines of a recording that the inspector would save of it."""
+    return (line for line in file.read_text(encoding="utf-8").splitlines(keepends=True) if "type" in json.loads(line))
+
+
+@pytest.mark.parametrize("is_of_events", [False, True], ids=["parts", "events"])
 @pytest.mark.parametrize("file", sorted(REPORTED.glob("*.jsonl")), ids=lambda file: file.stem)
-def test_a_recording_is_served_to_clients_as_its_run_was(file: Path) -> None:
+def test_a_recording_is_served_to_clients_as_its_run_was(file: Path, is_of_events: bool, tmp_path: Path) -> None:
     recording = Recording.read(file)
+    if is_of_events:
+        lines = "".join(events_alone(file))
+        file = tmp_path / "saved.jsonl"
+        file.write_text(lines, encoding="utf-8")
     then = view_of(recording)
     with serving(str(file), "--instant", "--agent", "planner", by="replay") as replaying:
         url = f"{replaying.url}/?agent=planner&thread={recording.thread_id}"

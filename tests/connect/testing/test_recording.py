@@ -4,7 +4,7 @@ import asyncio
 import json
 import re
 from codecs import BOM_UTF8
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +54,62 @@ async def test_a_run_becomes_the_events_again_that_it_was(tmp_path: Path) -> Non
             assert recording.translate() == list(recording.events), fixture.name
             for view in (None, ClientView([], {})):
                 check_stream(recording.translate(view=view), before=view, may_remove=True)
+
+
+def of_events(file: Path, events: Iterable[dict[str, Any]]) -> Recording:
+    """The recording that has these events, and nothing else."""
+    file.write_text("".join(json.dumps(event) + "\n" for event in events))
+    return Recording.read(file)
+
+
+async def test_events_alone_are_a_recording_of_their_last_run(tmp_path: Path) -> None:
+    """The inspector saves such files, and `watch --json` prints them without times."""
+    for name in ("plain_text", "agent_two_rounds", "subagents_in_parallel", "review_approved", "model_raises_mid_text"):
+        conversation = Conversation(FIXTURES[name])
+        saved: list[dict[str, Any]] = []
+        seen = ClientView([], {})
+        for place in range(len(conversation.fixture.turns)):
+            whole = await recorded(tmp_path / "run.jsonl", conversation, place)
+            saved += whole.events
+            for event in whole.events:
+                seen.apply(event)
+            times = [{**event, "timestamp": 1_000 + 20 * number} for number, event in enumerate(saved)]
+            for events in (saved, times):
+                recording = of_events(tmp_path / "events.jsonl", events)
+                assert (recording.thread_id, recording.run_id) == (whole.thread_id, whole.run_id)
+                assert (type(recording.ending), recording.events) == (type(whole.ending), tuple(saved))
+                assert [part.at for part in recording.parts] == sorted(part.at for part in recording.parts)
+                seconds = (0.02 if events is times else 0.05) * (len(whole.events) - 2)
+                assert recording.parts[-1].at == pytest.approx(seconds)
+                again = recording.translate()
+                assert (again[0]["type"], again[3:]) == ("RUN_STARTED", list(whole.events[1:]))
+                got = await replayed(Replay(recording, speed=None))
+                view = check_stream(got, may_remove=True)
+                assert same_json(view.messages, seen.messages), name
+                assert same_json(view.state, seen.state), name
+                assert got[-1] == whole.events[-1]
+                listed = await threads(Replay(recording)).get(recording.thread_id)
+                assert listed is not None
+                asks = got[-1].get("outcome", {}).get("type") == "interrupt"
+                assert listed.status == ("failed" if got[-1]["type"] == "RUN_ERROR" else "waiting" if asks else "idle")
+
+
+def test_events_that_are_no_run_are_no_recording(tmp_path: Path) -> None:
+    started = {"type": "RUN_STARTED", "threadId": "t", "runId": "r", "timestamp": 1}
+    text = {"type": "TEXT_MESSAGE_START", "messageId": "m", "role": "assistant"}
+    cases: list[tuple[list[dict[str, Any]], str]] = [
+        ([text], "line 1: expected the events of a run"),
+        ([started, {"recording": {}}], "line 2: expected an AG-UI event"),
+        ([started, {"type": 3}], "line 2: expected an AG-UI event"),
+    ]
+    for events, said in cases:
+        with pytest.raises(ValueError, match=said):
+            of_events(tmp_path / "no.jsonl", events)
+    stops = of_events(tmp_path / "stops.jsonl", [started, text])
+    assert isinstance(stops.ending, Lost)
+    last = stops.translate()[-1]
+    assert (last["type"], last["code"]) == ("RUN_ERROR", "lost")
+    check_stream(stops.translate())
 
 
 @pytest.mark.parametrize(
@@ -257,7 +313,7 @@ def test_what_is_no_recording_is_refused_by_its_line(tmp_path: Path) -> None:
     for content, said in (
         ("", "expected a recording of"),
         ("hello\n", "line 1: expected a recording of"),
-        ('{"type": "RUN_STARTED"}\n', "expected a recording of"),
+        ('{"type": "RUN_STARTED"}\n', "line 1: expected a RUN_STARTED with the ids of thread and run"),
         ('{"recording": {"format": 2}}\n', "expected a recording of format 1, got 2"),
         ('{"recording": {"format": 1}}\n', "line 1: expected a recording of"),
         *(

@@ -14,8 +14,8 @@ export function Exporter() {
   const current = session.value;
   const isEmpty = length.value === 0;
   const save = () => {
-    const { log, name } = session.peek()!;
-    saveFile(`${fileName(name.replace(/\.jsonl$/, ""))}.jsonl`, toJsonl(log.entries), "application/jsonl");
+    const { log, name, text = toJsonl(log.entries) } = session.peek()!;
+    saveFile(`${fileName(name.replace(/\.jsonl$/, ""))}.jsonl`, text, "application/jsonl");
   };
   return (
     <>
