@@ -102,6 +102,8 @@ export class ThreadStream {
         const reason = error instanceof Refused ? error.message : error instanceof TypeError || error === undefined ? "The server cannot be reached." : error.message;
         return this.handlers.connection({ status: "lost", retryAt: retryAt ?? null, reason });
       }
+      case "closed":
+        return;
       case "refused":
       case "unwatched":
         return this.handlers.connection({ status: "refused", error: error instanceof Refused ? error : new Refused(404, "not_found", "The server has no such thread.") });
