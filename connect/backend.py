@@ -22,6 +22,7 @@ from .errors import Report
 from .events.encoded import Batches
 from .events.readers import Reader
 from .inputs import Intake
+from .inputs.channels import InputChannels
 from .inputs.thread_state import ThreadState
 from .local.backend import Local
 from .local.checkpointers import Graph
@@ -166,6 +167,10 @@ class Backend(Protocol):
     @property
     def threads(self) -> Threads:
         """Its threads, to list, change and delete them."""
+
+    async def input_channels_of(self, options: Options) -> InputChannels:
+        """Returns the channels in which its graph takes a client's input. Raises `PlatformError` and
+        `ConnectionLost`."""
 
     async def recorded(self, thread_id: str, run_id: str, options: Options) -> Batches:
         """Returns the events of a run that has ended, each with its `timestamp`: those that were emitted, if they are

@@ -11,12 +11,12 @@ from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import orjson
 from langgraph.constants import START
 
-from ..translator import Cancelled, Ending, Failed, Finished, Options, Translator
+from ..translator import Cancelled, ClientView, Ending, Failed, Finished, Options, Translator
 from ..translator import events as agui
 from .errors import RunNotFoundError
 from .events.encoded import Batches, EncodedEvent, Event
@@ -99,10 +99,19 @@ def events_of(thread_id: str, run: RunInfo, made: Made, options: Options) -> lis
     return events + _at(ended_at, translator.finish(_ending(last, run.status)))
 
 
+def state_at(thread_id: str, checkpoint: Checkpoint, options: Options) -> Any:
+    """Returns the state at a checkpoint, as these options show it to a client."""
+    values = {name: value for name, value in checkpoint.values.items() if name != options.messages_key}
+    view, translator = ClientView(), Translator(thread_id, checkpoint.id, options)
+    for event in (*translator.start(), *translator.apply_checkpoint(values)):
+        view.apply(event)
+    return view.state
+
+
 def _unfinished_steps(last: Checkpoint) -> list[str]:
     """Returns the nodes that ran after the last checkpoint of a run, and asked or failed. Clients take the last one for
     the one that failed."""
-    return [task.node for task in sorted(last.tasks, key=_has_failed) if task.interrupts or task.error is not None]
+    return [task.node for task in sorted(last.tasks, key=has_failed) if task.interrupts or task.error is not None]
 
 
 def _ending(last: Checkpoint, status: FinishedStatus) -> Ending:
@@ -110,7 +119,7 @@ def _ending(last: Checkpoint, status: FinishedStatus) -> Ending:
     interrupts = [interrupt for task in last.tasks if task.error is None for interrupt in task.interrupts]
     if interrupts:
         return Finished(interrupts, last.values)
-    failures = [task.error for task in last.tasks if _has_failed(task)]
+    failures = [task.error for task in last.tasks if has_failed(task)]
     if failures:
         return Failed(stored_error(failures[0]))
     if status == "cancelled" or any(task.error is not None for task in last.tasks):
@@ -124,12 +133,12 @@ def _status_after(last: Checkpoint) -> FinishedStatus:
     """Returns how a run ended, as far as its last checkpoint shows."""
     if any(task.interrupts and task.error is None for task in last.tasks):
         return "interrupted"
-    if any(map(_has_failed, last.tasks)):
+    if any(map(has_failed, last.tasks)):
         return "failed"
     return "unknown" if last.next else "finished"
 
 
-def _has_failed(task: CheckpointTask) -> bool:
+def has_failed(task: CheckpointTask) -> bool:
     """Returns whether a node raised an error. A node that was cancelled has one too, which does not count."""
     return task.error is not None and stored_error(task.error) != CANCELLED
 

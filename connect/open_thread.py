@@ -26,7 +26,7 @@ from .inputs.thread_state import ThreadState
 from .local.store.active_run import CANCEL_WAIT
 from .platform.watch import POLL
 from .run_outcome import CancelResult, PastErrors
-from .thread_info import RunInfo, ThreadInfo, existing_thread
+from .thread_info import Checkpoint, RunInfo, ThreadInfo, existing_thread
 from .tracing import Span, begun, traced
 
 
@@ -103,6 +103,13 @@ class OpenThread:
     async def runs(self, limit: int) -> Sequence[RunInfo]:
         """See `Threads.runs`."""
         return await self.backend.threads.runs(self.id, limit=limit)
+
+    async def checkpoints(self, limit: int, before: str | None) -> Sequence[Checkpoint]:
+        """See `Threads.history`. Raises `ThreadNotFoundError` for an unknown thread."""
+        page = await self.backend.threads.history(self.id, limit=limit, before=before)
+        if not page:
+            await self.info()
+        return page
 
     async def recorded(self, run_id: str, options: Options) -> Batches:
         """See `Backend.recorded`. Raises `InvalidRunIdError`."""

@@ -6,7 +6,7 @@ knows nothing of plans: it reads the thread, and starts the run that it is told 
 
 | plan | the client gets |
 |---|---|
-| `Begin`, `Fork`, `Again` | the run that is started |
+| `Begin`, `Fork`, `Again`, `GoBack` | the run that is started |
 | `Resume`, `GoOn` | the same, and then a run of the rest of the input, if it has more than answers |
 | `Collect` | a run that changes nothing but what the thread has stored before it |
 | `Drop` | a run of the rest of the input; without a rest, the same as for `Nothing` |
@@ -25,16 +25,18 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from ..translator import Options
+from .errors import InvalidInputError
 from .events.encoded import Batches, one_batch
 from .idle import log_late, unchanged_events, unused_messages, unused_state, waiting_events, with_unused
 from .inputs.channels import InputChannels, note_unused, takes_no_messages
 from .inputs.forking import ForkPoint
 from .inputs.graph_input import GraphInput, graph_input, results_input
 from .inputs.off_loop import off_loop, size_of
-from .inputs.plan import Again, Begin, Collect, Drop, Fork, GoOn, Nothing, Resume, Wait
+from .inputs.plan import Again, Begin, Collect, Drop, Fork, GoBack, GoOn, Nothing, Plan, Resume, Wait
 from .inputs.planning import NoEdits, make_plan
 from .inputs.request import RunRequest
 from .inputs.thread_state import ThreadState
+from .inputs.time_travel import checkpoint_asked, point_at
 from .replaced_messages import outcome_with_replaced
 from .run_outcome import RunOutcome
 from .thread_info import Checkpoint
@@ -123,8 +125,7 @@ async def submit(request: RunRequest, port: Port) -> Batches:
     input may be submitted again: its plan was made for a thread that has changed.
     """
     thread = await port.read()
-    takes_messages = _takes_messages(port.channels, thread.state)
-    plan, point = await make_plan(request, thread.state, port.history, port.no_edits, takes_messages=takes_messages)
+    plan, point = await _plan(request, thread.state, port)
     if isinstance(plan, Drop) or (isinstance(plan, Begin) and thread.state.has_pending_writes):
         await port.drop()
         if isinstance(plan, Drop) and plan.more:
@@ -150,6 +151,19 @@ async def submit(request: RunRequest, port: Port) -> Batches:
     return with_unused(batches, notices) if notices else batches
 
 
+async def _plan(request: RunRequest, state: ThreadState, port: Port) -> tuple[Plan, ForkPoint | None]:
+    """Returns the plan of an input, and the earlier checkpoint at which to carry it out, or None for the newest."""
+    checkpoint_id = checkpoint_asked(request.run_input)
+    if checkpoint_id is None:
+        takes_messages = _takes_messages(port.channels, state)
+        return await make_plan(request, state, port.history, port.no_edits, takes_messages=takes_messages)
+    if request.run_input.run_id == state.run_id:  # the same request, sent twice
+        return Nothing(), None
+    if state.is_new:
+        raise InvalidInputError("the thread has no checkpoint with this id")
+    return GoBack(), await point_at(checkpoint_id, port.history(), request.options.messages_key)
+
+
 def _takes_messages(channels: InputChannels, state: ThreadState) -> bool:
     """Returns whether the graph takes messages. If its channels are not known, returns whether the thread has
     messages."""
@@ -164,7 +178,7 @@ async def _unchanged(request: RunRequest, outcome: RunOutcome | None, port: Port
 
 async def _new_run(
     request: RunRequest,
-    plan: Begin | Resume | GoOn | Fork | Again,
+    plan: Begin | Resume | GoOn | Fork | Again | GoBack,
     point: ForkPoint | None,
     thread: ThreadRead,
     port: Port,
@@ -180,7 +194,9 @@ async def _new_run(
 
     def make_input() -> tuple[GraphInput, list[str]]:
         run_input, intake = request.run_input, request.intake
-        newest = replace(state, values=thread.state.values)  # the client has these, wherever the run starts
+        newest = state  # what a client sends from an earlier checkpoint is compared with what that has
+        if not isinstance(plan, GoBack):
+            newest = replace(state, values=thread.state.values)  # the client has these, wherever the run starts
         unwritten = note_unused(port.unused, port.channels, run_input, intake, newest, request.options, port.label)
         added = graph_input(run_input, messages, state, port.channels, intake, request.added)
         return added, [] if thread.attach is not None else unwritten  # what the active run has changed is not known yet

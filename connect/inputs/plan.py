@@ -155,7 +155,13 @@ class Again:
         return Fork(self.after, [message for message in run_input.messages if message.id == self.after])
 
 
-Plan = Begin | Collect | Resume | GoOn | Drop | Wait | Nothing | Fork | Again
+@dataclass(frozen=True, slots=True)
+class GoBack:
+    """The thread continues at an earlier checkpoint, which the client names; see `time_travel`. `plan` does not return
+    it."""
+
+
+Plan = Begin | Collect | Resume | GoOn | Drop | Wait | Nothing | Fork | Again | GoBack
 
 
 def plan(

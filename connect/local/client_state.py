@@ -1,5 +1,5 @@
 """Writes the state of an input into the checkpoint from which a run continues: `write_in_place`. For graphs of this
-process.
+process. A run that continues at an earlier checkpoint gets a copy of it, which is then the newest.
 
 LangGraph stores the writes of `Command(update=...)` next to the checkpoint from which a run continues. They stay there
 until a superstep has ended, and the next input adds its own. If two inputs continue from one checkpoint (a failed run
@@ -28,7 +28,7 @@ from .checkpoints.progress import OF_INPUTS
 
 
 async def write_in_place(
-    graph: Graph, config: RunnableConfig, values: Mapping[str, Any], label: str, *, messages_key: str, continues: bool
+    graph: Graph, config: RunnableConfig, values: Mapping[str, Any], label: str, *, messages_key: str
 ) -> dict[str, Any]:
     """Writes values into the checkpoint from which the run of this config continues, and returns those that are left
     for a `Command`.
@@ -37,7 +37,6 @@ async def write_in_place(
     - `messages_key`: the channel of the messages, which is never written here: if the run does not start, the results
       of a page's tools must not be in the thread.
     - `label`: the agent, the thread and the run, for the log.
-    - `continues`: whether that checkpoint is the thread's newest. An older one stays as it is.
 
     Raises what a reducer raises, and `UnreadableError` if the checkpointer raises.
     """
@@ -52,7 +51,7 @@ async def write_in_place(
     checkpoint, versions = copy_checkpoint(saved.checkpoint), {}
     for name, value in state.items():
         channel = graph.channels.get(name)
-        if not continues or name in pending or not isinstance(channel, LastValue | BinaryOperatorAggregate):
+        if name in pending or not isinstance(channel, LastValue | BinaryOperatorAggregate):
             continue
         kept = checkpoint["channel_values"]
         changed: Any = channel.from_checkpoint(kept[name]) if name in kept else channel.copy()

@@ -143,18 +143,20 @@ class LocalPort:
             answers=run.answers,
             checkpoint_id=None if run.checkpoint is None else run.checkpoint.id,
         )
+        newest = await self._newest_id() if state.is_unfinished else state.checkpoint_id or ""
         if not run.is_turn:
+            if run_input.checkpoint_id is not None and run.input.values:
+                newest = await self._copied(run_input)
+                run_input = replace(run_input, checkpoint_id=newest)
             config, key = self._config_of(run_input), self._options.messages_key
-            left = await write_in_place(
-                self._graph, config, run.input.values, self.label, messages_key=key, continues=run.continues
-            )
+            left = await write_in_place(self._graph, config, run.input.values, self.label, messages_key=key)
             run_input = replace(run_input, values=left)
         setup = replace(
             self.setup(run_input, run.input.context, run.options, await self._seed(run)),
             waiting=self._read.outcome.waiting if self._read.outcome is not None and run.continues else (),
             revision=self._revision,
             ticket=self._ticket,
-            newest=await self._newest_id() if state.is_unfinished else state.checkpoint_id or "",
+            newest=newest,
             run_input=await self._continuable(run, run_input),
         )
         started = await self._runs.begin(setup)
@@ -215,6 +217,17 @@ class LocalPort:
             parent_run_id=request.run_input.parent_run_id,
         )
         return whole if whole.answers is None else whole.before(await self.progress(whole))
+
+    async def _copied(self, run_input: RunInput) -> str:
+        """Returns the id of a copy of the earlier checkpoint at which a run continues. The run's values are written
+        into the copy: what is written next to a checkpoint stays there, and would be the state of every later run
+        from it."""
+        await wait_for_clock(await self._newest_id(), self.label)
+        stamp = self._runs.owners.with_known(self._thread.key, self._source.stamp)
+        config = merge_configs(self._config_of(run_input), {"metadata": stamp})
+        with reading(self.label):
+            copied = await self._graph.aupdate_state(config, None, as_node="__copy__")
+        return str(copied["configurable"]["checkpoint_id"])
 
     def _config_of(self, run_input: RunInput) -> RunnableConfig:
         if run_input.checkpoint_id is None:

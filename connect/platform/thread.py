@@ -210,6 +210,15 @@ class PlatformThread:
                 for state in states:
                     yield checkpoint_of(state)
 
+    async def copied(self, checkpoint_id: str) -> str:
+        """Returns the id of a copy of a checkpoint, which is the newest one of the thread."""
+        at = {"checkpoint_id": checkpoint_id, "checkpoint_ns": ""}
+        threads = self.client.threads
+        made = await self._request(
+            lambda: threads.update_state(self.id, None, as_node="__copy__", checkpoint=at)  # type: ignore[arg-type]
+        )
+        return str(made["checkpoint"]["checkpoint_id"])
+
     async def drop(self) -> None:
         """Gives up the unfinished work of the thread's last run."""
         await self._request(lambda: self.client.threads.update_state(self.id, None, as_node=END))

@@ -13,6 +13,7 @@ returns for them. Each is a frozen value. No I/O: a protocol makes operations fr
 | `DeleteThread` | `Deleted` |
 | `ListRuns` | `RunList` |
 | `ReadRun` | a `Stream` |
+| `ListCheckpoints` | `CheckpointList` |
 
 `agent` is the name of an agent that is served (`AgentNames`). A `thread_id` is the text that the client sent. Only
 `Service.open` validates it.
@@ -31,7 +32,7 @@ from ..events.encoded import Event
 from ..events.readers import Offset
 from ..inputs.thread_state import ThreadState
 from ..run_outcome import CancelResult, PastErrors
-from ..thread_info import LIMIT, RunInfo, ThreadInfo, ThreadPage, ThreadStatus
+from ..thread_info import LIMIT, Checkpoint, RunInfo, ThreadInfo, ThreadPage, ThreadStatus
 from .agents import Agent
 from .requests.users import Action
 from .streams.transmission import Stream
@@ -140,6 +141,14 @@ class ReadRun(_Thread):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ListCheckpoints(_Thread):
+    """Lists checkpoints of a thread, newest first. `before`: only those before the checkpoint with this id."""
+
+    limit: int = LIMIT
+    before: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeThread(_Thread):
     """Changes metadata of a thread."""
 
@@ -172,7 +181,18 @@ class ListThreads:
 
 
 OnThread = (
-    Run | Decline | Connect | Watch | Stop | ReadThread | ReadState | ListRuns | ReadRun | ChangeThread | DeleteThread
+    Run
+    | Decline
+    | Connect
+    | Watch
+    | Stop
+    | ReadThread
+    | ReadState
+    | ListRuns
+    | ReadRun
+    | ListCheckpoints
+    | ChangeThread
+    | DeleteThread
 )
 """The operations on a thread. `action` is passed to `authorize`."""
 Operation = OnThread | DescribeAgents | ListThreads
@@ -233,10 +253,30 @@ class RunList:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckpointList:
+    """Checkpoints of a thread, each with its state as a client sees it. `next`: the `before` of the next page, or None
+    after the last one. `writable`: the channels that the client of a run may write."""
+
+    checkpoints: Sequence[tuple[Checkpoint, Any]]
+    next: str | None
+    writable: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Deleted:
     """The thread was deleted."""
 
 
 Result = (
-    Stream | NothingRuns | Declined | Stopped | AgentList | ThreadList | OneThread | ThreadState | RunList | Deleted
+    Stream
+    | NothingRuns
+    | Declined
+    | Stopped
+    | AgentList
+    | ThreadList
+    | OneThread
+    | ThreadState
+    | RunList
+    | CheckpointList
+    | Deleted
 )

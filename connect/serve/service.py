@@ -8,6 +8,7 @@ one of the exceptions that `errors` answers.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack, aclosing
@@ -32,6 +33,8 @@ from ..errors import (
 from ..events.encoded import Batch, Batches
 from ..events.readers import direct_options
 from ..events.relay import Relayed, relaying
+from ..finished_runs import state_at
+from ..inputs.channels import writable
 from ..local.backend import Local
 from ..open_thread import OpenThread, with_errors
 from ..thread_info import ThreadInfo, ThreadPage
@@ -41,12 +44,14 @@ from .limits import Capacity, Limits
 from .operations import (
     AgentList,
     ChangeThread,
+    CheckpointList,
     Connect,
     Decline,
     Declined,
     Deleted,
     DeleteThread,
     DescribeAgents,
+    ListCheckpoints,
     ListRuns,
     ListThreads,
     NothingRuns,
@@ -204,6 +209,8 @@ class Service:
                 return state
             case ListRuns():
                 return RunList(await thread.runs(operation.limit))
+            case ListCheckpoints():
+                return await self._list_checkpoints(opened, operation, caller)
             case ReadRun():
                 return await self._read_run(opened, operation, caller)
             case ChangeThread():
@@ -282,6 +289,17 @@ class Service:
             taken.enter_context(self.capacity.reader(caller.identity))
             batches = await opened.thread.recorded(operation.run_id, await opened.options(PROTOCOL_VERSION))
             return self._stream(opened, batches, PROTOCOL_VERSION, taken.pop_all(), has_offsets=False)
+
+    async def _list_checkpoints(
+        self, opened: AgentThread, operation: ListCheckpoints, caller: Caller
+    ) -> CheckpointList:
+        thread, options = opened.thread, await opened.options(PROTOCOL_VERSION)
+        page = await thread.checkpoints(operation.limit, operation.before)
+        intake = await opened.agent.intake_for(caller.request)
+        channels = await thread.backend.input_channels_of(options)
+        shown = await asyncio.to_thread(lambda: [(each, state_at(thread.id, each, options)) for each in page])
+        older = page[-1].id if len(page) == operation.limit else None
+        return CheckpointList(shown, older, sorted(writable(channels, intake)))
 
     async def _list_threads(self, operation: ListThreads, caller: Caller) -> ThreadPage:
         """Returns a page of the threads that the user may list."""

@@ -125,3 +125,57 @@ test("of a run whose events are not kept the page shows the steps and the state 
     }),
   );
 });
+
+test("a thread runs again from a checkpoint, with another state, and what it left stays another branch", async (t) => {
+  await onStage(["--state", "city"], (stage) =>
+    stage.visit(t, {}, async (inspector, page) => {
+      const rows = page.locator(".checkpoint");
+      await inspector.begins("trip", "Where to?");
+      await inspector.shows("Go to Porto for 1 days.");
+      await inspector.is("Idle");
+      await inspector.tab("Checkpoints");
+      await rows.nth(4).waitFor();
+      assert.deepEqual(await page.locator(".checkpoint-next").allInnerTexts(), ["end of the run", "before write", "before look", "before choose", "input, before the first step"]);
+      assert.equal(await page.locator(".mark.checkpoint").count(), 5);
+
+      await rows.nth(0).click();
+      await page.getByText("The run ended here, so nothing can run from here.").waitFor();
+      assert.equal(await page.getByRole("button", { name: "Run from here" }).count(), 0);
+      await rows.nth(2).click();
+      assert.doesNotMatch(await page.locator(".checkpoint-open").innerText(), /looked at/);
+      await inspector.press("Show this moment");
+      await page.getByText(/As it was after event/).waitFor();
+      assert.equal(await inspector.log.getByText("Go to Porto").count(), 0);
+      await inspector.press("Edit the state");
+      const draft = page.getByLabel("State to run with");
+      await page.locator("textarea:focus").waitFor();
+      await draft.fill('{"city": "Faro", "days": 7}');
+      await page.getByText("Clients may not write days.").waitFor();
+      await draft.fill('{"city": ');
+      await page.getByText("This is not a JSON object.").waitFor();
+      assert.deepEqual(await inspector.violations(), []);
+      await draft.fill('{"city": "Faro"}');
+      await inspector.press("Run with this state");
+      await inspector.shows("Go to Faro for 1 days.");
+      await inspector.is("Idle");
+      await page.locator(".aside").first().waitFor();
+      assert.equal(await page.locator(".aside").count(), 3);
+      assert.equal(await inspector.log.getByText("Go to Porto").count(), 0);
+      await page.screenshot({ path: join(import.meta.dirname, "../../test-artefacts/inspector-checkpoints.png") });
+
+      // Back to the branch that was left; after a reload the thread is on the newest one.
+      await page.locator(".aside .checkpoint", { hasText: "before write" }).click();
+      await inspector.press("Run from here");
+      await inspector.shows("Go to Porto for 1 days.");
+      await inspector.is("Idle");
+      await page.reload();
+      await inspector.shows("Go to Porto for 1 days.");
+      await rows.first().waitFor();
+      await page.setViewportSize({ width: 320, height: 640 });
+      await inspector.press("Inspect");
+      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 320);
+      assert.ok((await page.getByLabel("Speed").boundingBox()).x + (await page.getByLabel("Speed").boundingBox()).width <= 320);
+      await page.screenshot({ path: join(import.meta.dirname, "../../test-artefacts/inspector-checkpoints-narrow.png") });
+    }),
+  );
+});

@@ -97,6 +97,27 @@ async def test_named_channels_are_shared() -> None:
     assert viewed(events).state == {"stops": ["museum", "tower"]}
 
 
+async def test_a_thread_runs_again_from_a_checkpoint() -> None:
+    class Trip(MessagesState):
+        city: str
+
+    async def choose(state: Trip) -> dict[str, Any]:
+        return {"city": "Oslo"}
+
+    async def answer(state: Trip) -> dict[str, Any]:
+        return {"messages": [("ai", f"Go to {state['city']}.")]}
+
+    graph = StateGraph(Trip).add_sequence([choose, answer]).add_edge(START, "choose").compile(InMemorySaver())
+    agent = Agent(graph, intake=Intake(state={"city"}))
+    async with served(agui_app({"trip": agent})) as server, server.client() as client:
+        wire = WIRE | {"messages": [{"id": "m", "role": "user", "content": "Where to?"}]}
+        assert "Go to Oslo." in (await client.post("/trip", json=wire)).text
+        run_from = block("run_from").run_from
+        for city in ("Rome", "Bonn"):
+            again = await run_from(client, "trip", wire["threadId"], "answer", {"city": city})
+            assert f"Go to {city}." in again.text
+
+
 async def test_arguments_are_state_while_they_stream() -> None:
     call = tool_call("write_report", {"text": "All is well in the city."}, fragments=8)
     graph = create_agent(

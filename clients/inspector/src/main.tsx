@@ -7,7 +7,8 @@ import { effect } from "@preact/signals";
 import { render } from "preact";
 
 import { keepAddress, openAddressed } from "./address.ts";
-import { readPast } from "./past.ts";
+import { readCheckpoints } from "./checkpoints.ts";
+import { readPast } from "./past_reader.ts";
 import { takeToken } from "./server/api.ts";
 import { session } from "./session.ts";
 import { keepReading, refresh } from "./threads.ts";
@@ -24,5 +25,6 @@ openAddressed();
 keepAddress();
 keepReading();
 readPast();
+readCheckpoints();
 takeDrops();
 render(<App />, document.body);

@@ -158,7 +158,10 @@ export interface Answer {
   readonly payload?: Json;
 }
 
-export const answer = (answers: readonly Answer[]): Promise<boolean> => run(sent(), answers);
+export const answer = (answers: readonly Answer[]): Promise<boolean> => run(sent(), { resume: answers as unknown as Json });
+
+/** Runs the thread from a checkpoint, with these values in its state; what runs then is the thread's newest branch. */
+export const runFrom = (checkpointId: string, state?: JsonObject): Promise<boolean> => run([], { forwardedProps: { command: { checkpointId } }, ...(state && { state }) });
 
 export const stop = (): Promise<boolean> => tried(({ agent, name }) => stopRun(agent, name));
 
@@ -176,8 +179,7 @@ function seen(runId: string): void {
 /** A browser keeps a page that was left, with its requests: they end. */
 addEventListener("pagehide", () => [...answers.keys()].forEach(seen));
 
-function run(messages: readonly Message[], resume?: readonly Answer[]): Promise<boolean> {
-  const more = resume && { resume: resume as unknown as Json };
+function run(messages: readonly Message[], more: JsonObject = {}): Promise<boolean> {
   return tried(({ agent, name: threadId }) => {
     const runId = newId();
     const answer = new AbortController();

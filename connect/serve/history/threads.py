@@ -4,6 +4,9 @@
                                 ?agent=&limit=
     GET /threads/{id}/events    the events of a run that has ended, each with its `timestamp`, as an event stream or as
                                 lines of JSON; ?agent=&run=
+    GET /threads/{id}/checkpoints   {"checkpoints": [...], "next", "writable"}, newest first: id, parentId, createdAt,
+                                runId, source, next, asks, failed, state. `next` is the `before` of the next page.
+                                ?agent=&limit=&before=
 
 The id of a thread, and the parameter `agent`, are those of the other routes of threads (`copilotkit.threads`).
 """
@@ -13,8 +16,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from ...thread_info import RunInfo
-from ..operations import ListRuns, ReadRun, Result, RunList
+from ...finished_runs import has_failed
+from ...inputs.time_travel import LONGEST
+from ...platform.look import RUN_ID
+from ...thread_info import Checkpoint, RunInfo
+from ..operations import CheckpointList, ListCheckpoints, ListRuns, ReadRun, Result, RunList
 from ..protocol import Call, Endpoint, Reply, invalid, limit_of, plain_reply
 
 _THREAD: Final = "/threads/{thread:path}"
@@ -24,6 +30,8 @@ def endpoints() -> Iterator[Endpoint]:
     """Yields the endpoints."""
     lists = "The runs of a thread, newest first"
     yield Endpoint(method="GET", path=f"{_THREAD}/runs", summary=lists, parse=_runs, reply=_reply)
+    lists = "The checkpoints of a thread, newest first"
+    yield Endpoint(method="GET", path=f"{_THREAD}/checkpoints", summary=lists, parse=_checkpoints, reply=_reply)
     reads = "The events of a run that has ended, with their times"
     yield Endpoint(method="GET", path=f"{_THREAD}/events", summary=reads, parse=_events)
 
@@ -39,6 +47,13 @@ def _events(call: Call) -> ReadRun:
     return ReadRun(agent=_agent(call), thread_id=call.path["thread"], run_id=run_id)
 
 
+def _checkpoints(call: Call) -> ListCheckpoints:
+    before = call.query.get("before")
+    if before is not None and (not 1 <= len(before) <= LONGEST or "\0" in before):
+        raise invalid("before: expected the id of a checkpoint.")
+    return ListCheckpoints(agent=_agent(call), thread_id=call.path["thread"], limit=limit_of(call), before=before)
+
+
 def _agent(call: Call) -> str:
     """Returns the agent that a request names. Raises `Refusal`."""
     return call.agents.named(call.query.get("agent") or call.query.get("agentId"))
@@ -47,7 +62,24 @@ def _agent(call: Call) -> str:
 def _reply(call: Call, result: Result) -> Reply:
     if isinstance(result, RunList):
         return Reply({"runs": [_json(run) for run in result.runs]})
+    if isinstance(result, CheckpointList):
+        checkpoints = [_checkpoint(checkpoint, state) for checkpoint, state in result.checkpoints]
+        return Reply({"checkpoints": checkpoints, "next": result.next, "writable": result.writable})
     return plain_reply(result)
+
+
+def _checkpoint(checkpoint: Checkpoint, state: Any) -> dict[str, Any]:
+    return {
+        "id": checkpoint.id,
+        "parentId": checkpoint.parent_id,
+        "createdAt": checkpoint.created_at,
+        "runId": checkpoint.metadata.get(RUN_ID) or checkpoint.run_id,
+        "source": checkpoint.metadata.get("source"),
+        "next": list(checkpoint.next),
+        "asks": any(task.interrupts for task in checkpoint.tasks),
+        "failed": any(map(has_failed, checkpoint.tasks)),
+        "state": state,
+    }
 
 
 def _json(run: RunInfo) -> dict[str, Any]:

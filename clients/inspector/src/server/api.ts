@@ -103,6 +103,35 @@ export async function runLines(agent: string, threadId: string, runId: string): 
   return (await requested(`${pathOf(threadId)}/events?${query}`, { headers: { Accept: "application/x-ndjson" } })).text();
 }
 
+export interface Checkpoint {
+  readonly id: string;
+  readonly parentId: string | null;
+  readonly createdAt: string | null;
+  /** The run that made it. */
+  readonly runId: string | null;
+  /** Why it was made: `input`, `loop`, `update`, `fork`. */
+  readonly source: string | null;
+  /** The nodes that run next; none at the end of a run. */
+  readonly next: readonly string[];
+  /** Whether one of them asked, or failed. */
+  readonly asks: boolean;
+  readonly failed: boolean;
+  readonly state: JsonObject;
+}
+
+export interface CheckpointPage {
+  readonly checkpoints: readonly Checkpoint[];
+  /** Before which checkpoint the next page begins. */
+  readonly next: string | null;
+  readonly writable: readonly string[];
+}
+
+/** Some checkpoints of a thread, the newest first. */
+export async function listCheckpoints(agent: string, threadId: string, before: string | null): Promise<CheckpointPage> {
+  const query = new URLSearchParams({ agent, ...(before !== null && { before }) });
+  return (await requested(`${pathOf(threadId)}/checkpoints?${query}`)).json();
+}
+
 /** The path of a thread, whose id may have slashes. */
 const pathOf = (threadId: string): string => `threads/${threadId.split("/").map(encodeURIComponent).join("/")}`;
 

@@ -1,6 +1,7 @@
-// The panel beside the conversation: state, events, timeline. All show the moment of the playhead.
+// The panel beside the conversation: state, events, timeline, checkpoints. All show the moment of the playhead.
 
 import { session } from "../session.ts";
+import { Checkpoints } from "./checkpoints.tsx";
 import { Events } from "./events.tsx";
 import { Guard } from "./guard.tsx";
 import { Icon } from "./icons.tsx";
@@ -13,14 +14,17 @@ const PANELS: readonly (readonly [Panel, string])[] = [
   ["state", "State"],
   ["events", "Events"],
   ["timeline", "Timeline"],
+  ["checkpoints", "Checkpoints"],
 ];
 
 export function Inspect() {
+  const panels = session.value?.kind === "thread" ? PANELS : PANELS.filter(([each]) => each !== "checkpoints");
+  const shown = panels.some(([each]) => each === panel.value) ? panel.value : "state";
   const onKeyDown = (event: KeyboardEvent) => {
     const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     if (!step) return;
-    const now = PANELS.findIndex(([each]) => each === panel.value);
-    const [next] = PANELS[(now + step + PANELS.length) % PANELS.length]!;
+    const now = panels.findIndex(([each]) => each === shown);
+    const [next] = panels[(now + step + panels.length) % panels.length]!;
     panel.value = next;
     document.getElementById(`tab-${next}`)?.focus();
   };
@@ -31,19 +35,20 @@ export function Inspect() {
           <Icon name="back" />
         </button>
         <div class="tabs" role="tablist" aria-label="Inspect" onKeyDown={onKeyDown}>
-          {PANELS.map(([each, label]) => (
-            <button key={each} id={`tab-${each}`} type="button" role="tab" aria-selected={panel.value === each} aria-controls="panel" tabIndex={panel.value === each ? 0 : -1} onClick={() => (panel.value = each)}>
+          {panels.map(([each, label]) => (
+            <button key={each} id={`tab-${each}`} type="button" role="tab" aria-selected={shown === each} aria-controls="panel" tabIndex={shown === each ? 0 : -1} onClick={() => (panel.value = each)}>
               {label}
             </button>
           ))}
         </div>
       </div>
-      <div id="panel" class="panel" role="tabpanel" aria-labelledby={`tab-${panel.value}`}>
-        <Guard key={panel.value} of={session.value}>
+      <div id="panel" class="panel" role="tabpanel" aria-labelledby={`tab-${shown}`}>
+        <Guard key={shown} of={session.value}>
           <PastNote />
-          {panel.value === "state" && <State />}
-          {panel.value === "events" && <Events />}
-          {panel.value === "timeline" && <Timeline />}
+          {shown === "state" && <State />}
+          {shown === "events" && <Events />}
+          {shown === "timeline" && <Timeline />}
+          {shown === "checkpoints" && <Checkpoints />}
         </Guard>
       </div>
     </section>

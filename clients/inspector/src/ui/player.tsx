@@ -5,6 +5,7 @@ import { computed, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
 import { length, position, session, tick } from "../session.ts";
+import { marks as checkpointMarks } from "../checkpoints.ts";
 import { Icon } from "./icons.tsx";
 import { EarlierRun } from "./past.tsx";
 import { clock, duration } from "./times.ts";
@@ -77,7 +78,7 @@ export function Player() {
 interface Mark {
   /** After how many events it is. */
   readonly place: number;
-  readonly kind: "run" | "error" | "question" | "gap";
+  readonly kind: "run" | "error" | "question" | "gap" | "checkpoint";
   readonly name: string;
 }
 
@@ -96,7 +97,8 @@ const marks = computed<readonly Mark[]>(() => {
     if (event.type === "RUN_ERROR" && event.code !== "cancelled") found.push({ place, kind: "error", name: `Failed, ${clock(at)}` });
     if (event.type === "RUN_FINISHED" && event.outcome?.type === "interrupt") found.push({ place, kind: "question", name: `A question, ${clock(at)}` });
   }
-  return found;
+  for (const { place, checkpoint } of checkpointMarks.value) found.push({ place, kind: "checkpoint", name: `Checkpoint, ${clock(Date.parse(checkpoint.createdAt ?? ""))}` });
+  return found.toSorted((one, other) => one.place - other.place);
 });
 
 /** For the mouse; by keyboard Shift with Left and Right goes from mark to mark. */
@@ -106,7 +108,7 @@ function Marks({ count, go }: { count: number; go: (to: number) => void }) {
   return (
     <div class="marks" aria-hidden="true">
       {all.map(({ place, kind, name }, number) =>
-        number % step && kind === "run" ? null : <button key={`${place} ${kind}`} type="button" tabIndex={-1} class={`mark ${kind}`} title={name} style={{ left: `${(place / Math.max(count, 1)) * 100}%` }} onClick={() => go(place)} />,
+        number % step && (kind === "run" || kind === "checkpoint") ? null : <button key={`${place} ${kind}`} type="button" tabIndex={-1} class={`mark ${kind}`} title={name} style={{ left: `${(place / Math.max(count, 1)) * 100}%` }} onClick={() => go(place)} />,
       )}
     </div>
   );
