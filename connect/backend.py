@@ -8,7 +8,7 @@ that thread, and only `open_thread.OpenThread` calls it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from ag_ui.core import RunAgentInput
@@ -112,6 +112,11 @@ class Backend(Protocol):
     async def options(self) -> Options:
         """Returns the default options, which show the channels of the graph's output schema. Raises `PlatformError` and
         `ConnectionLost`."""
+
+    async def input_schemas(self, options: Options) -> tuple[Mapping[str, Any], InputChannels]:
+        """Returns the JSON schemas of the graph's input and of its context, under the names that a LangGraph server
+        gives them (`input_schema`, `context_schema`), as far as they are known, and the channels that the input can
+        write. Raises `GraphNotMadeError`, `PlatformError` and `ConnectionLost`."""
 
     async def submit(
         self,

@@ -156,6 +156,7 @@ class Threads(Protocol):
         *,
         metadata: Mapping[str, Any] | None = None,
         status: ThreadStatus | None = None,
+        text: str | None = None,
         limit: int = LIMIT,
         after: str | None = None,
     ) -> ThreadPage:
@@ -163,6 +164,8 @@ class Threads(Protocol):
 
         - `metadata`: only threads that have all of these values.
         - `status`: only threads with this status.
+        - `text`: only threads whose title and id contain each word of this text, in upper or lower case. A page may be
+          short or empty and still have a next one, since a limited number of threads is looked at for each.
         - `limit`: the number of threads, at most.
         - `after`: the `next` of the page before; None begins with the newest thread.
         """
@@ -205,6 +208,13 @@ def opening_of(messages: Any) -> str | None:
         return None
     line = " ".join(first.text.split())
     return line if len(line) <= _OPENING else (line[:_OPENING].rpartition(" ")[0] or line[: _OPENING - 1]) + "\u2026"
+
+
+def matches(info: ThreadInfo, text: str | None) -> bool:
+    """Returns whether the title and the id of a thread contain each word of a text, in upper or lower case. Every
+    thread contains no text."""
+    named = f"{info.title or ''} {info.thread_id}".casefold()
+    return text is None or all(word in named for word in text.casefold().split())
 
 
 def checked_limit(limit: int) -> int:

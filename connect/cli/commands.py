@@ -195,6 +195,12 @@ def serve(
         list[str] | None,
         typer.Option(metavar="CHANNEL", help="Let clients write this state channel; may be repeated."),
     ] = None,
+    context: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FIELD", help="Let clients set this field of the graphs' runtime context; may be repeated."
+        ),
+    ] = None,
     show: Annotated[
         list[str] | None,
         typer.Option(
@@ -268,6 +274,7 @@ def serve(
         on_lost=on_lost.value,
         keep_runs=keep_runs,
         state=state or [],
+        context=context or [],
         show=show or [],
         hide=hide or [],
         history=history.value,

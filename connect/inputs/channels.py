@@ -4,6 +4,7 @@ has for them. No I/O: for graphs of a platform, `platform` requests the schemas.
 | name | part of the | content |
 |---|---|---|
 | a channel that `Intake.state` names | state | the value that the client's state has under this name |
+| a field that `Intake.context_fields` names | context | the value that `forwardedProps.context` has under this name |
 | `tools` | state, context | the front end's tools: `[{"name", "description", "parameters"}]`, for `bind_tools` |
 | `copilotkit` | state, context | `{"actions": tools, "context": context}` |
 | `ag-ui`; in the context also `ag_ui` | state, context | `{"tools": tools, "context": context}` |
@@ -24,6 +25,7 @@ Rules:
 4. A context that the owner sets (`Intake.context`, `Prepared.context`) takes precedence over the client's, field by
    field. A context that is not a mapping is left as it is.
 5. The conversation is not state: its channel can't be named, and no value may claim to be an `Overwrite`.
+6. Values that the graph's schemas are known to refuse are refused before the run (`client_values`).
 """
 
 from __future__ import annotations
@@ -36,10 +38,12 @@ from typing import Any, Final
 from ag_ui.core import RunAgentInput, Tool
 from langchain_core.messages import BaseMessage
 from langgraph.types import Overwrite
+from pydantic import BaseModel
 
 from ...translator import CLIENT_CHANNELS, Options, message_ids, same_json, to_json
 from ..errors import InvalidInputError
-from .intake import ALL, Intake
+from .client_values import check_context, check_values, object_schema
+from .intake import ALL, WITHOUT_MESSAGES, Intake
 from .messages import as_json
 from .thread_state import ThreadState
 
@@ -53,9 +57,13 @@ _WHY: Final = {
     "forwardedProps": "Intake.prepare, which would read them, is not set",
 }
 """Reasons why something that a client sends does not reach a graph, by kind."""
+_CONTEXT: Final = "context"
+"""The field of `forwardedProps` with the fields of the runtime context that a client sets."""
 _NO_ARGUMENTS: Final[Mapping[str, Any]] = {"type": "object", "properties": {}}
 _CHANNELS: Final = ("tools", "copilotkit", "ag-ui")
 _FIELDS: Final = (*_CHANNELS, "ag_ui", "context")
+CONVENTIONS: Final = frozenset(_FIELDS)
+"""Names under which a front end's tools and context are found. Nothing else may be written there."""
 TOOLS: Final = frozenset({*_CHANNELS, "ag_ui"})
 """Names under which the front end's tools may be found, in the state or the context."""
 
@@ -78,6 +86,10 @@ class InputChannels:
     """The fields of its runtime context."""
     has_default_context: bool = False
     """Whether every field of its runtime context has a default, so that a context can be made without any value."""
+    model: type[BaseModel] | None = None
+    """The pydantic model of its input, which checks what nodes get; None for an input of another kind."""
+    context_schema: Mapping[str, Any] | None = None
+    """The JSON schema of its runtime context; None if it is not known."""
     is_plain: bool = False
     """Whether the channel of the conversation is known to have no reducer, so that a write replaces its value."""
 
@@ -88,13 +100,22 @@ def input_channels_of_schemas(schemas: Mapping[str, Any] | None, messages_key: s
     by_name = schemas or {}
     names = properties_of(by_name.get("input_schema"))
     return InputChannels(
-        if_taken(messages_key, names), names, context=properties_of(by_name.get("context_schema")) or frozenset()
+        if_taken(messages_key, names),
+        names,
+        context=properties_of(by_name.get("context_schema")) or frozenset(),
+        context_schema=by_name.get("context_schema"),
     )
 
 
 def check(channels: InputChannels, intake: Intake) -> None:
-    """Raises `ValueError` if `Intake.state` names a channel that does not exist, or that of the conversation."""
-    if intake.state == ALL:
+    """Raises `ValueError` if `Intake.state` names a channel that does not exist, or that of the conversation, and if
+    `Intake.context_fields` names a field that does not exist."""
+    unknown = set[str]() if intake.context_fields == ALL else set(intake.context_fields) - channels.context
+    if unknown and channels.names is not None:
+        raise ValueError(
+            f"Intake.context_fields: the graph's context has no fields {', '.join(map(repr, sorted(unknown)))}"
+        )
+    if isinstance(intake.state, str):
         return
     if channels.messages_key in intake.state:
         raise ValueError(
@@ -114,12 +135,14 @@ def channel_values(
     Raises `InvalidInputError` for a state that can't be written, and `ValueError` if `Intake.state` names a channel
     that the graph's input does not have.
     """
-    updates = {**_state(channels, run_input, intake), **_conventions(channels, run_input, values)}
+    state = _state(channels, run_input, intake)
+    updates = {**state, **_conventions(channels, run_input, values)}
+    changed = {name: value for name, value in updates.items() if name not in values or _differ(values[name], value)}
+    check_values(channels.model, {name: value for name, value in changed.items() if name in state})
     reduced = channels.reducers or frozenset()
     return {
         name: Overwrite(value) if name in reduced and name in (values.keys() | channels.begun) else value
-        for name, value in updates.items()
-        if name not in values or _differ(values[name], value)
+        for name, value in changed.items()
     }
 
 
@@ -151,7 +174,8 @@ def note_unused(
         "tools": run_input.tools and names.isdisjoint(_CHANNELS) and fields_of.isdisjoint(TOOLS),
         "context": run_input.context and names.isdisjoint(_CHANNELS[1:]) and fields_of.isdisjoint(_FIELDS[1:]),
         "state": unwritten,
-        "forwardedProps": intake.prepare is None and _brings(run_input.forwarded_props),
+        "forwardedProps": intake.prepare is None
+        and bool(_context_sent(run_input).keys() - settable(channels, intake) or _brings(run_input.forwarded_props)),
     }
     for kind, is_lost in lost.items():
         if is_lost and kind not in noted:
@@ -164,10 +188,18 @@ def note_unused(
 
 def writable(channels: InputChannels, intake: Intake) -> Set[str]:
     """Returns the channels that the client's state may be written to."""
-    if intake.state != ALL:
+    if not isinstance(intake.state, str):
         return frozenset(intake.state)
+    if intake.state == WITHOUT_MESSAGES and channels.messages_key is not None:
+        return frozenset()
     public = {name for name in channels.names or () if not name.startswith("_")}
     return public - {channels.messages_key, *_CHANNELS}
+
+
+def settable(channels: InputChannels, intake: Intake) -> Set[str]:
+    """Returns the fields of the runtime context that a client may set."""
+    names = channels.context if intake.context_fields == ALL else channels.context & set(intake.context_fields)
+    return frozenset(name for name in names if not name.startswith("_")) - CONVENTIONS
 
 
 def takes_no_messages(channels: InputChannels, intake: Intake) -> bool:
@@ -175,16 +207,18 @@ def takes_no_messages(channels: InputChannels, intake: Intake) -> bool:
     return channels.messages_key is None and intake.prepare is None
 
 
-def context_of(channels: InputChannels, run_input: RunAgentInput, base: Any) -> Any:
-    """Returns the runtime context with the client's tools and context added. `base` is the owner's context. If nothing
-    is added, returns `base`.
+def context_of(channels: InputChannels, run_input: RunAgentInput, intake: Intake, base: Any) -> Any:
+    """Returns the runtime context with the client's tools and context added, and the fields that it may set. `base` is
+    the owner's context. If nothing is added, returns `base`. Raises `InvalidInputError` for a field that does not fit
+    the schema of the context.
 
     If nobody sets a context, and all of its fields have defaults, a context with these defaults is made, as on a
     LangGraph server. Graphs that were written for one read `runtime.context.model` without a check
     (https://github.com/langchain-ai/react-agent).
     """
     front_end = _front_end(run_input)
-    fields = {name: front_end[name] for name in _FIELDS if name in channels.context}
+    fields: dict[str, Any] = {name: front_end[name] for name in _FIELDS if name in channels.context}
+    fields |= _set_by_client(channels, run_input, intake)
     if base is None and channels.has_default_context:
         return fields
     if not fields or not (base is None or isinstance(base, Mapping)):
@@ -224,6 +258,22 @@ def _state(channels: InputChannels, run_input: RunAgentInput, intake: Intake) ->
     return values
 
 
+def _context_sent(run_input: RunAgentInput) -> Mapping[str, Any]:
+    """Returns what a client has sent for the fields of the runtime context."""
+    props = run_input.forwarded_props
+    sent = props.get(_CONTEXT) if isinstance(props, Mapping) else None
+    return sent if isinstance(sent, Mapping) else {}
+
+
+def _set_by_client(channels: InputChannels, run_input: RunAgentInput, intake: Intake) -> dict[str, Any]:
+    """Returns the fields of the context that the client sets. Raises `InvalidInputError` for one that does not fit the
+    schema of the context."""
+    sent, names = _context_sent(run_input), settable(channels, intake)
+    fields = {name: sent[name] for name in sorted(names) if name in sent}
+    check_context(channels.context_schema, fields)
+    return fields
+
+
 def _conventions(channels: InputChannels, run_input: RunAgentInput, values: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the client's tools and context for the channels that exist, merged with what the graph keeps there."""
     front_end = _front_end(run_input)
@@ -245,8 +295,10 @@ def _front_end(run_input: RunAgentInput) -> dict[str, Any]:
 
 
 def _brings(forwarded: Any) -> bool:
-    """Whether `forwardedProps` contains anything but an older client's answer."""
-    return bool(set(forwarded) - {"command"}) if isinstance(forwarded, Mapping) else bool(forwarded)
+    """Whether `forwardedProps` contains anything but an older client's answer and fields of the context."""
+    if not isinstance(forwarded, Mapping):
+        return bool(forwarded)
+    return bool(set(forwarded) - {"command", *([_CONTEXT] if isinstance(forwarded.get(_CONTEXT), Mapping) else [])})
 
 
 def _tool(tool: Tool) -> dict[str, Any]:
@@ -262,12 +314,6 @@ def if_taken(messages_key: str, names: frozenset[str] | None) -> str | None:
 
 
 def properties_of(schema: Any) -> frozenset[str] | None:
-    """Returns the properties that a JSON schema lists, or None if it lists none."""
-    if not isinstance(schema, Mapping):
-        return None
-    reference = schema.get("$ref")
-    if isinstance(reference, str):
-        definitions = schema.get("$defs")
-        schema = (definitions if isinstance(definitions, Mapping) else {}).get(reference.rpartition("/")[2])
-    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    """Returns the names of the properties that a JSON schema lists, or None if it lists none."""
+    properties = object_schema(schema).get("properties")
     return frozenset(properties) if isinstance(properties, Mapping) else None

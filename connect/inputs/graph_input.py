@@ -68,11 +68,11 @@ def results_input(state: ThreadState, results: Sequence[Message], channels: Inpu
 
 
 def context_for(channels: InputChannels, run_input: RunAgentInput, intake: Intake, added: Prepared) -> Any:
-    """Returns the runtime context for the run of an input."""
+    """Returns the runtime context for the run of an input. Raises as `context_of`."""
     context = added.context if added.context is not None else intake.context
     if isinstance(added.context, Mapping) and isinstance(intake.context, Mapping):
         context = {**intake.context, **added.context}
-    return context_of(channels, run_input, context)
+    return context_of(channels, run_input, intake, context)
 
 
 def _conversation(state: ThreadState, new: Sequence[Message], channels: InputChannels, *, is_whole: bool = True) -> Any:

@@ -43,9 +43,13 @@ class Prepared:
 
 
 ALL: Final = "all"
+WITHOUT_MESSAGES: Final = "without_messages"
 PAGE_CALLS: Final = frozenset({"log_a2ui_event"})
 """The tool whose call CopilotKit's runtime adds to a conversation when a user presses a button of an A2UI surface
 (https://github.com/ag-ui-protocol/ag-ui/tree/main/middlewares/a2ui-middleware)."""
+
+_WORDS: Final = (("state", ALL), ("state", WITHOUT_MESSAGES), ("context_fields", ALL))
+"""The fields of an `Intake` that may be a word in place of names, with these words."""
 
 Prepare = Callable[[RunAgentInput], Prepared | Awaitable[Prepared]]
 
@@ -68,6 +72,11 @@ class Intake:
     `state`: Names of the channels that the client's state is written to. The values are replaced, not reduced. The
         messages can't be named. `"all"` means every channel of the graph's input except the messages, the channels for
         a front end's tools, and names that begin with `_`. It is for graphs that trust their clients.
+        `"without_messages"` means the same for a graph whose input takes no messages, which can't be run in another
+        way, and no channel of any other graph.
+    `context_fields`: Names of the fields of the graph's runtime context that a client sets with the object
+        `forwardedProps.context`. A field that the owner sets (`context`, `prepare`) keeps the owner's value. `"all"`
+        means every field except those for a front end's tools and context.
     `replaced`: On a platform, names of those channels with a reducer that clients write (`state`; `tools`,
         `copilotkit`, `ag-ui`), because no platform says which channels have one. Their values are replaced with
         LangGraph's `Overwrite`. If a channel with a reducer is not named, the client's value goes through the reducer.
@@ -116,7 +125,8 @@ class Intake:
         nothing is added to the runs of a platform.
     """
 
-    state: Collection[str] | Literal["all"] = frozenset()
+    state: Collection[str] | Literal["all", "without_messages"] = frozenset()
+    context_fields: Collection[str] | Literal["all"] = frozenset()
     replaced: Collection[str] = frozenset()
     roles: Collection[str] = ROLES
     page_calls: Collection[str] = PAGE_CALLS
@@ -141,13 +151,14 @@ class Intake:
             raise ValueError(f"roles: expected some of {', '.join(sorted(ROLES))}, got {', '.join(map(repr, unknown))}")
         for name, kind in (
             ("state", "channels"),
+            ("context_fields", "fields"),
             ("replaced", "channels"),
             ("page_calls", "tools"),
             ("page_tools", "tools"),
         ):
-            if isinstance(names := getattr(self, name), str) and (name, names) != ("state", ALL):
+            if isinstance(names := getattr(self, name), str) and (name, names) not in _WORDS:
                 raise ValueError(f"{name}: expected a collection of {kind}, got the string {names!r}")
-        if "messages" in self.state:
+        if not isinstance(self.state, str) and "messages" in self.state:
             raise ValueError("state: expected channels of the state, got 'messages', which is the conversation")
 
 

@@ -12,6 +12,7 @@ from langgraph.pregel import Pregel
 from pydantic import BaseModel
 
 from ..inputs.channels import InputChannels, if_taken, properties_of
+from .schemas import context_schema_of
 
 try:
     from langgraph.channels.delta import DeltaChannel
@@ -33,6 +34,8 @@ def input_channels_of(graph: Pregel[Any, Any, Any, Any], messages_key: str) -> I
         reducers=frozenset(reduced),
         begun=frozenset(begun),
         context=_fields_of(schema),
+        context_schema=context_schema_of(graph),
+        model=_model_of(graph),
         has_default_context=_has_defaults(schema),
         is_plain=isinstance(graph.channels.get(messages_key), LastValue),
     )
@@ -50,6 +53,12 @@ def _taken_by(graph: Pregel[Any, Any, Any, Any]) -> frozenset[str] | None:
         return properties_of(graph.get_input_jsonschema())
     except Exception:  # the owner's type has no JSON schema
         return None
+
+
+def _model_of(graph: Pregel[Any, Any, Any, Any]) -> type[BaseModel] | None:
+    """Returns the pydantic model that checks what the graph's nodes get of its input; None if there is none."""
+    schema = graph.builder.input_schema if isinstance(graph, CompiledStateGraph) else None
+    return schema if isinstance(schema, type) and issubclass(schema, BaseModel) else None
 
 
 def _fields_of(schema: Any) -> frozenset[str]:

@@ -28,6 +28,7 @@ from .checkpointers import READ_TIMEOUT, Graph, check_saver, reading, with_threa
 from .factory import GraphFactory, GraphFunction, is_function
 from .process_lock import ProcessLock
 from .run.runs import Runs, Served, check_timeout, default_runs, runs_of
+from .schemas import context_schema_of, input_schema_of
 from .store.active_run import ActiveRun, ThreadKey
 
 _log = logging.getLogger(__name__)
@@ -83,6 +84,8 @@ class GraphSource:
         self._options = None if self._graph is None else options_for(self._graph)
         self._input_channels: dict[str, InputChannels] = {}
         """By the conversation's channel. All copies of a source share the dictionary, since graphs do not change."""
+        self._schemas: dict[str, Any] = {}
+        """The graph's JSON schemas, once they were asked for. All copies share them too."""
 
     @property
     def is_made(self) -> bool:
@@ -234,6 +237,14 @@ class GraphSource:
         if key not in self._input_channels:
             self._input_channels[key] = input_channels_of(self.graph, key)
         return self._input_channels[key]
+
+    async def input_schemas(self, options: Options) -> tuple[Mapping[str, Any], InputChannels]:
+        """See `Backend`."""
+        await self.prepare()
+        if not self._schemas:
+            self._schemas["input_schema"] = input_schema_of(self.graph)
+            self._schemas["context_schema"] = context_schema_of(self.graph)
+        return self._schemas, self.input_channels(options)
 
 
 def type_of(value: object) -> str:

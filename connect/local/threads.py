@@ -37,6 +37,7 @@ from ..thread_info import (
     checked_limit,
     existing_thread,
     first_checkpoints,
+    matches,
 )
 from .checkpointers import Graph, reading, wait_for_answer
 from .checkpoints.history import history
@@ -52,6 +53,8 @@ _MOST_ROWS: Final = 1_000
 """Rows of the index that are read for one page, at most, if few of them belong to the list."""
 _NEXT_ROWS: Final = 64
 """Rows of each further query, if the first one did not fill the page."""
+_SEARCHED_ROWS: Final = 250
+"""Rows of each query, if a text is searched for, which few threads may have."""
 
 
 class LocalThreads:
@@ -72,11 +75,14 @@ class LocalThreads:
         *,
         metadata: Mapping[str, Any] | None = None,
         status: ThreadStatus | None = None,
+        text: str | None = None,
         limit: int = LIMIT,
         after: str | None = None,
     ) -> ThreadPage:
         """See `thread_info.Threads`."""
         last, count = _checked_cursor(after), checked_limit(limit) + 1
+        if text is not None:
+            count = max(count, _SEARCHED_ROWS)
         await self._source.prepare()
         if self._saver is None:
             return ThreadPage([])
@@ -97,11 +103,13 @@ class LocalThreads:
                     last = checkpoint_id
                     if row is None or status not in (None, row.status):
                         continue
-                    if agent.may_use(row) and required.items() <= row.metadata.items():
-                        listed.append((row.head.checkpoint_id, _info(row)))
+                    if not (agent.may_use(row) and required.items() <= row.metadata.items()):
+                        continue
+                    if matches(info := _info(row), text):
+                        listed.append((row.head.checkpoint_id, info))
                 if len(page) < count:
                     return _page(listed, floor)
-                rows_read, count = rows_read + count, _NEXT_ROWS
+                rows_read, count = rows_read + count, _NEXT_ROWS if text is None else _SEARCHED_ROWS
         return _page(listed, last)
 
     async def get(self, thread_id: str) -> ThreadInfo | None:

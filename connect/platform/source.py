@@ -169,13 +169,20 @@ class PlatformSource:
         """Returns the channels in which the assistant's graph takes a client's input; without schemas, none is known.
         Platforms do not say which channels have a reducer: see `Intake.replaced`. Raises the other errors of
         `schemas`."""
+        return input_channels_of_schemas(await self._schemas_if_any(), messages_key)
+
+    async def input_schemas(self, options: Options) -> tuple[Schemas, InputChannels]:
+        """See `Backend`. Raises the errors of `schemas`, except that of a server without schemas."""
+        schemas = await self._schemas_if_any()
+        return schemas, input_channels_of_schemas(schemas, options.messages_key)
+
+    async def _schemas_if_any(self) -> Schemas:
         try:
-            schemas = await self.schemas(str(self.assistant_id))
+            return await self.schemas(str(self.assistant_id))
         except PlatformError as error:
             if error.status not in _HAS_NONE:
                 raise
-            schemas = {}
-        return input_channels_of_schemas(schemas, messages_key)
+            return {}
 
     async def streams_threads_slowly(self) -> bool:
         """Returns whether the server sends the events of a thread's stream slowly: see `watch`. Raises

@@ -33,6 +33,7 @@ from ..thread_info import (
     checked_limit,
     existing_thread,
     first_checkpoints,
+    matches,
     opening_of,
 )
 from .finished_runs import runs_of
@@ -61,6 +62,7 @@ class PlatformThreads:
         *,
         metadata: Mapping[str, Any] | None = None,
         status: ThreadStatus | None = None,
+        text: str | None = None,
         limit: int = LIMIT,
         after: str | None = None,
     ) -> ThreadPage:
@@ -89,7 +91,7 @@ class PlatformThreads:
                 if not (access.allows(own) and required.items() <= own.items()):
                     continue
                 info = await self._info(thread)
-                if status in (None, info.status):
+                if status in (None, info.status) and matches(info, text):
                     listed.append(info)
             if len(page) < MOST:
                 return ThreadPage(listed)

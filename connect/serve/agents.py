@@ -21,7 +21,6 @@ from ..default_options import options_for
 from ..events.readers import for_version
 from ..inputs import Intake
 from ..inputs.channels import writable
-from ..inputs.intake import ALL
 from ..local.backend import Local
 from ..local.channels import input_channels_of
 from ..local.checkpointers import Graph, has_checkpointer
@@ -181,7 +180,7 @@ class Agent:
         if not isinstance(self.intake, Intake):
             return None
         intake, graph = self._adapted(self.intake, is_page=True), self.backend.template
-        if intake.state != ALL:
+        if not isinstance(intake.state, str):
             return sorted(intake.state)
         key = (self.options or Options()).messages_key
         return None if graph is None else sorted(writable(input_channels_of(graph, key), intake))

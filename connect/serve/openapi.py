@@ -137,7 +137,11 @@ _STOPPED: Final[Mapping[int, Schema]] = {
 }
 _ENDPOINTS: Final = _object(dict.fromkeys(("list", "inspect", "mutations", "realtimeMetadata"), _BOOLEAN))
 _WATCH: Final = {"type": "string", "enum": ["stream", "announcements", "polls"]}
-_AGENT: Final = _object({"name": _TEXT, "capabilities": {"type": "object"}}, description=_TEXT, watch=_WATCH)
+_AGENT: Final = _object(
+    {"name": _TEXT, "capabilities": {"type": "object"}, "threads": _object({"search": _BOOLEAN, "changes": _BOOLEAN})},
+    description=_TEXT,
+    watch=_WATCH,
+)
 _INFO: Final = _object(
     {
         "version": _TEXT,
@@ -145,6 +149,11 @@ _INFO: Final = _object(
         "agents": {"type": "object", "additionalProperties": _AGENT},
         "threadEndpoints": _ENDPOINTS,
     }
+)
+_NAMES: Final = {"type": "array", "items": _TEXT}
+_INPUTS: Final = _object(
+    {"input": _nullable({"type": "object"}), "context": _nullable({"type": "object"}), "messages": _BOOLEAN},
+    closed=_object({"input": _NAMES, "context": _NAMES}),
 )
 _ENVELOPE: Final = _object({"method": _TEXT}, params={"type": "object"}, body={})
 _OF: Final = {"agent": _TEXT}
@@ -155,7 +164,9 @@ _LISTED: Final = {
     "limit": {"type": "integer", "minimum": 1, "maximum": MOST, "default": LIMIT},
     "cursor": _TEXT,
     "status": _THREAD["properties"]["status"],
+    "search": {"type": "string", "maxLength": 200},
     "includeArchived": _BOOLEAN,
+    "archived": {"type": "string", "enum": ["only"]},
 }
 _UI: Final = {"tools": {"type": "string", "enum": ["dynamic"]}}
 _UI_MESSAGES: Final = {
@@ -180,6 +191,7 @@ _OPERATIONS: Final[Mapping[tuple[str, str], _Operation]] = {
     ("POST", "/{agent}/stop"): _STOP,
     ("GET", "/{agent}/watch/{thread:path}"): _Operation({200: _STREAM}, query=_EVENTS),
     ("GET", "/watch/{thread:path}"): _Operation({200: _STREAM}, query={**_OF, **_EVENTS}),
+    ("GET", "/{agent}/schemas"): _Operation({200: _INPUTS}),
     ("GET", "/info"): _Operation({200: _INFO}),
     ("POST", "/agent/{agent}/run"): _RUN,
     ("POST", "/agent/{agent}/connect"): _RUN,

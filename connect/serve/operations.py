@@ -7,6 +7,7 @@ returns for them. Each is a frozen value. No I/O: a protocol makes operations fr
 | `Decline` | `Declined` |
 | `Stop` | `Stopped` |
 | `DescribeAgents` | `AgentList` |
+| `DescribeInput` | `InputDescription` |
 | `ListThreads` | `ThreadList` |
 | `ReadThread`, `ChangeThread` | `OneThread` |
 | `ReadState` | `ThreadState` |
@@ -23,19 +24,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from ag_ui.core import RunAgentInput
 
 from ...translator import PROTOCOL_VERSION, ClientView
 from ..events.encoded import Event
 from ..events.readers import Offset
+from ..inputs.input_schemas import ClientSchemas
 from ..inputs.thread_state import ThreadState
 from ..run_outcome import CancelResult, PastErrors
 from ..thread_info import LIMIT, Checkpoint, RunInfo, ThreadInfo, ThreadPage, ThreadStatus
 from .agents import Agent
 from .requests.users import Action
 from .streams.transmission import Stream
+
+Archived = Literal["left_out", "included", "only"]
+"""What a list has of archived threads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,15 +174,23 @@ class DescribeAgents:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeInput:
+    """Describes what clients may send to an agent."""
+
+    agent: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ListThreads:
-    """Lists the threads of an agent, newest first. `cursor`: the end of the previous page. `archived`: whether archived
-    threads are listed too."""
+    """Lists the threads of an agent, newest first. `text`: only threads whose title or id has these words. `cursor`:
+    the end of the previous page. `archived`: whether archived threads are left out, listed too, or listed alone."""
 
     agent: str
     status: ThreadStatus | None = None
     limit: int = LIMIT
     cursor: str | None = None
-    archived: bool = False
+    archived: Archived = "left_out"
+    text: str | None = None
 
 
 OnThread = (
@@ -195,7 +208,7 @@ OnThread = (
     | DeleteThread
 )
 """The operations on a thread. `action` is passed to `authorize`."""
-Operation = OnThread | DescribeAgents | ListThreads
+Operation = OnThread | DescribeAgents | DescribeInput | ListThreads
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +240,14 @@ class AgentList:
     only: str | None
     may_manage: bool
     has_sockets: bool
+
+
+@dataclass(frozen=True, slots=True)
+class InputDescription:
+    """What clients may send to an agent. `may_manage`: as in `AgentList`."""
+
+    schemas: ClientSchemas
+    may_manage: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,6 +294,7 @@ Result = (
     | Declined
     | Stopped
     | AgentList
+    | InputDescription
     | ThreadList
     | OneThread
     | ThreadState

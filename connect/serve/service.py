@@ -35,9 +35,10 @@ from ..events.readers import direct_options
 from ..events.relay import Relayed, relaying
 from ..finished_runs import state_at
 from ..inputs.channels import writable
+from ..inputs.input_schemas import client_schemas
 from ..local.backend import Local
 from ..open_thread import OpenThread, with_errors
-from ..thread_info import ThreadInfo, ThreadPage
+from ..thread_info import ARCHIVED, ThreadInfo, ThreadPage
 from .agents import Agent, AgentNames
 from .errors import Refusal, label_request, log_refusal, refusal_of
 from .limits import Capacity, Limits
@@ -51,6 +52,8 @@ from .operations import (
     Deleted,
     DeleteThread,
     DescribeAgents,
+    DescribeInput,
+    InputDescription,
     ListCheckpoints,
     ListRuns,
     ListThreads,
@@ -156,6 +159,8 @@ class Service:
         match operation:
             case DescribeAgents():
                 return await self._list_agents(caller)
+            case DescribeInput():
+                return await self._describe_input(operation, caller)
             case ListThreads():
                 return ThreadList(operation.agent, await self._list_threads(operation, caller))
             case Run(shows_refusals=True) if answers(operation.input):
@@ -307,10 +312,17 @@ class Service:
         self.users.check_token(caller)
         threads = (await self._source_for(caller, "list", operation.agent)).threads
         listed, cursor = list[ThreadInfo](), operation.cursor
+        metadata = {ARCHIVED: True} if operation.archived == "only" else None
         try:
             for _ in range(_PAGES):
-                page = await threads.search(status=operation.status, limit=operation.limit - len(listed), after=cursor)
-                listed += [info for info in page.threads if operation.archived or not info.is_archived]
+                page = await threads.search(
+                    metadata=metadata,
+                    status=operation.status,
+                    text=operation.text,
+                    limit=operation.limit - len(listed),
+                    after=cursor,
+                )
+                listed += [info for info in page.threads if operation.archived != "left_out" or not info.is_archived]
                 cursor = page.next
                 if cursor is None or len(listed) == operation.limit:
                     break
@@ -334,6 +346,14 @@ class Service:
         if not agents:
             raise forbidden()
         return AgentList(agents, self.names.only, self.users.may_manage(caller), self.has_sockets)
+
+    async def _describe_input(self, operation: DescribeInput, caller: Caller) -> InputDescription:
+        """Returns what the user may send to an agent, if the user may list it."""
+        label_request(caller.request, operation.agent)
+        agent, source = self._agent(operation.agent), await self._source_for(caller, "list", operation.agent)
+        intake = await agent.intake_for(caller.request)
+        schemas, channels = await source.input_schemas(await agent.options_for(source, PROTOCOL_VERSION))
+        return InputDescription(client_schemas(schemas, channels, intake), self.users.may_manage(caller))
 
     def _agent(self, name: str) -> Agent:
         """Returns the agent of this name. Raises `Refusal` (404) if there is none."""

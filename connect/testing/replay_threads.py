@@ -18,6 +18,7 @@ from ..thread_info import (
     ThreadStatus,
     checked_limit,
     existing_thread,
+    matches,
     opening_of,
 )
 
@@ -37,6 +38,7 @@ class ReplayThreads(LocalThreads):
         *,
         metadata: Mapping[str, Any] | None = None,
         status: ThreadStatus | None = None,
+        text: str | None = None,
         limit: int = LIMIT,
         after: str | None = None,
     ) -> ThreadPage:
@@ -45,7 +47,8 @@ class ReplayThreads(LocalThreads):
         if after is not None:
             raise ValueError("after: expected None, because there is only one page")
         info = await self._info(self._thread_id, metadata)
-        return ThreadPage([] if info is None or status not in (None, info.status) else [info])
+        is_listed = info is not None and status in (None, info.status) and matches(info, text)
+        return ThreadPage([info] if info is not None and is_listed else [])
 
     async def get(self, thread_id: str) -> ThreadInfo | None:
         """See `thread_info.Threads`."""

@@ -8,25 +8,32 @@ queued     the same, which takes messages while it runs, for later
 day        the example's day planner: reasoning, parallel tools, a state that grows
 approval   two tools that wait for approval
 form       a question with a schema
+joke       a graph without messages, as in LangGraph's docs: a topic, and what its nodes make of it
+trip       a graph without messages, whose input is a model: groups, lists, numbers within limits, dates
+toned      a chat whose context pages may set
 team       subagents in parallel
 hostile    an answer that would be markup, scripts and requests, were it not shown as text
-long       an answer of as many words as the message says
+long       an answer of as many words as the message says; its threads can be renamed and archived
 """
 
 import asyncio
 import os
 import sys
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Any, Literal, TypedDict
 
 import uvicorn
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.runtime import Runtime
+from langgraph.store.memory import InMemoryStore
 from langgraph.types import interrupt
 from langgraph_agui.connect import Intake
 from langgraph_agui.connect.serve import Agent, agui_app
 from langgraph_agui.connect.testing import ScriptedChatModel
+from pydantic import BaseModel, Field, field_validator
 from starlette.requests import Request
 
 from examples.agent import day_planner
@@ -72,7 +79,8 @@ def _long() -> Graph:
         model = ScriptedChatModel(turns=[" ".join(f"word{number}" for number in range(words))], delay=0.005)
         return {"messages": [await model.ainvoke(state["messages"])]}
 
-    return StateGraph(MessagesState).add_node("answer", answer).add_edge(START, "answer").compile(InMemorySaver())
+    graph = StateGraph(MessagesState).add_node("answer", answer).add_edge(START, "answer")
+    return graph.compile(InMemorySaver(), store=InMemoryStore())
 
 
 def _form() -> Graph:
@@ -81,6 +89,82 @@ def _form() -> Graph:
         return {"messages": [AIMessage(f"Booked for {answer}.")]}
 
     return StateGraph(MessagesState).add_node("ask", ask).add_edge(START, "ask").compile(InMemorySaver())
+
+
+class Joke(TypedDict):
+    topic: str
+    joke: str
+    improved_joke: str
+    tone: Literal["dry", "warm"]
+
+
+def _joke() -> Graph:
+    """https://docs.langchain.com/oss/python/langgraph/workflows-agents#prompt-chaining, with a scripted model."""
+
+    async def generate_joke(state: Joke) -> dict[str, Any]:
+        return {"joke": f"A {state.get('tone', 'plain')} joke about {state['topic']}."}
+
+    async def improve_joke(state: Joke) -> dict[str, Any]:
+        return {"improved_joke": f"{state['joke']} Boom."}
+
+    builder = StateGraph(Joke).add_node(generate_joke).add_node(improve_joke)
+    return builder.add_edge(START, "generate_joke").add_edge("generate_joke", "improve_joke").compile(InMemorySaver())
+
+
+class Traveller(BaseModel):
+    name: str
+    age: int = Field(30, ge=0, le=120)
+
+
+class Hotel(BaseModel):
+    kind: Literal["hotel"] = "hotel"
+    stars: int = Field(3, ge=1, le=5)
+
+
+class Tent(BaseModel):
+    kind: Literal["tent"] = "tent"
+    place: str
+
+
+class Trip(BaseModel):
+    town: str = Field(description="Where the trip goes.", min_length=2)
+    day: date | None = None
+    traveller: Traveller
+    others: list[Traveller] = []
+    tags: list[str] = []
+    night: Hotel | Tent = Field(default_factory=Hotel)
+    options: dict[str, int] = Field(default_factory=dict)
+    booked: str = ""
+
+    @field_validator("town")
+    @classmethod
+    def _is_no_secret(cls, town: str) -> str:
+        if town == "Atlantis":
+            raise ValueError("nobody finds Atlantis")
+        return town
+
+
+def _trip() -> Graph:
+    async def book(state: Trip) -> dict[str, Any]:
+        names = ", ".join([state.traveller.name, *(other.name for other in state.others)])
+        night = type(state.night).__name__
+        return {"booked": f"{names} to {state.town}, {night}, {state.day}, {state.tags}, {state.options}"}
+
+    return StateGraph(Trip).add_node("book", book).add_edge(START, "book").compile(InMemorySaver())
+
+
+@dataclass
+class Tone:
+    tone: Literal["dry", "warm"] = "warm"
+    words: int = 3
+
+
+def _toned() -> Graph:
+    async def answer(state: MessagesState, runtime: Runtime[Tone]) -> dict[str, Any]:
+        return {"messages": [AIMessage(f"{runtime.context.tone}, in {runtime.context.words} words")]}
+
+    graph = StateGraph(MessagesState, context_schema=Tone).add_node("answer", answer).add_edge(START, "answer")
+    return graph.compile(InMemorySaver())
 
 
 async def serve(port: int, gate: int, secret: str | None) -> None:
@@ -93,6 +177,9 @@ async def serve(port: int, gate: int, secret: str | None) -> None:
         "day": day,
         "approval": FIXTURES["review_approved"].build(InMemorySaver()),
         "form": _form(),
+        "joke": Agent(_joke(), intake=Intake(state="without_messages")),
+        "trip": Agent(_trip(), intake=Intake(state={"town", "day", "traveller", "others", "tags", "night", "options"})),
+        "toned": Agent(_toned(), intake=Intake(context_fields="all")),
         "team": FIXTURES["subagents_in_parallel"].build(InMemorySaver()),
         "hostile": _saying(HOSTILE),
         "long": _long(),

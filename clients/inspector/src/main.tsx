@@ -6,6 +6,7 @@ import "./style.css";
 import { effect } from "@preact/signals";
 import { render } from "preact";
 
+import { keepInputs } from "./agent_input.ts";
 import { keepAddress, openAddressed } from "./address.ts";
 import { readCheckpoints } from "./checkpoints.ts";
 import { readPast } from "./past_reader.ts";
@@ -26,5 +27,6 @@ keepAddress();
 keepReading();
 readPast();
 readCheckpoints();
+keepInputs();
 takeDrops();
 render(<App />, document.body);

@@ -141,8 +141,17 @@ export function newId(): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
+/** What a run gets besides messages: values of the state's channels, and of the context's fields. */
+export interface Values {
+  readonly state?: JsonObject;
+  readonly context?: JsonObject;
+}
+
 /** Sends a message, and returns whether the server has taken it. */
-export const send = (text: string): Promise<boolean> => run([...sent(), { id: newId(), role: "user", content: text }]);
+export const send = (text: string, values?: Values): Promise<boolean> => run([...sent(), { id: newId(), role: "user", content: text }], fieldsOf(values));
+
+/** Runs the agent with these values, and no new message; returns whether the server has taken them. */
+export const runWith = (values: Values): Promise<boolean> => run(sent(), fieldsOf(values));
 
 /** Runs the turn of a user's message again; with a text, as if that had been sent in its place. */
 export function forkAt(messageId: string, text?: string): Promise<boolean> {
@@ -162,6 +171,9 @@ export const answer = (answers: readonly Answer[]): Promise<boolean> => run(sent
 
 /** Runs the thread from a checkpoint, with these values in its state; what runs then is the thread's newest branch. */
 export const runFrom = (checkpointId: string, state?: JsonObject): Promise<boolean> => run([], { forwardedProps: { command: { checkpointId } }, ...(state && { state }) });
+
+/** Where an input has these values. */
+const fieldsOf = ({ state, context }: Values = {}): JsonObject => ({ ...(state && { state }), ...(context && { forwardedProps: { context } }) });
 
 export const stop = (): Promise<boolean> => tried(({ agent, name }) => stopRun(agent, name));
 

@@ -24,6 +24,8 @@ from ....translator import Options
 from ...backend import Backend, Source, backend_of
 from ...errors import StoreUnavailableError
 from ...inputs import Intake
+from ...inputs.channels import InputChannels
+from ...inputs.intake import WITHOUT_MESSAGES
 from ...local.channels import input_channels_of
 from ...local.store.memory_store import MemoryRunStore
 from ...local.store.retention import Retention
@@ -87,6 +89,8 @@ class ServeSettings:
     keep_runs: int = 0
     """How many finished runs are kept with their events."""
     state: Sequence[str] = ()
+    context: Sequence[str] = ()
+    """Fields of the graphs' runtime context that clients may set."""
     show: Sequence[str] = ()
     """Channels that clients see in addition to those of the output schema."""
     hide: Sequence[str] = ()
@@ -107,12 +111,17 @@ class ServeSettings:
 
 
 class _Loaded(NamedTuple):
-    """An agent to serve. `channels` are those its input can write, or None if they are not known."""
+    """An agent to serve. `channels`: where its graph takes its input from, or None if that is not known."""
 
     name: str
     source: Source
     description: str
-    channels: frozenset[str] | None
+    channels: InputChannels | None
+
+    @property
+    def names(self) -> frozenset[str] | None:
+        """The channels that its input can write, or None if they are not known."""
+        return None if self.channels is None else self.channels.names
 
 
 async def serve_until_stopped(settings: ServeSettings) -> None:
@@ -311,7 +320,7 @@ async def _own_agents(
     for target, variable in variables:
         source = await served_source(target, variable, threads)
         graph = source.template
-        channels = None if graph is None else input_channels_of(graph, MESSAGES).names
+        channels = None if graph is None else input_channels_of(graph, MESSAGES)
         is_ours = graph is None or graph.checkpointer is threads.checkpointer
         if settings.redis is not None and is_ours and not threads.are_shared:
             raise Misuse("--redis is for several processes, which must share their threads too: add --postgres URL")
@@ -358,30 +367,48 @@ async def _platform_agents(settings: ServeSettings, url: str, lifetime: AsyncExi
     client = await lifetime.enter_async_context(open_client(url, settings.api_key))
     agents = []
     for name, (source, description) in (await platform_agents(client)).items():
-        channels = await input_channels(source, MESSAGES) if settings.state else None
+        channels = await input_channels(source, MESSAGES) if settings.state or settings.context else None
         agents.append(_Loaded(name, source, description, channels))
     return agents
 
 
 async def _agents(settings: ServeSettings, loaded: Sequence[_Loaded]) -> dict[str, Agent]:
-    """Returns the agents with their settings. Clients may write those channels of `--state` that an agent has."""
+    """Returns the agents with their settings. Clients may write those channels of `--state` that an agent has. Without
+    one, they may write the whole input of an agent that takes no messages, which can't be run in another way."""
     state = frozenset(settings.state)
-    writable = {
-        agent.name: state if agent.channels is None else state & agent.channels - {MESSAGES} for agent in loaded
-    }
+    writable = {agent.name: state if agent.names is None else state & agent.names - {MESSAGES} for agent in loaded}
     for name in sorted(state - frozenset().union(*writable.values())):
         raise Misuse(f"--state {name}: no agent has an input channel of this name")
+    fields = _context_fields(settings, loaded)
     _check_shown(settings, loaded)
     return {
         agent.name: _Agent(
             source=agent.source,
             description=agent.description or None,
-            intake=Intake(state=writable[agent.name], busy=settings.busy, on_lost=settings.on_lost),
+            intake=Intake(
+                state=writable[agent.name] or WITHOUT_MESSAGES,
+                context_fields=fields[agent.name],
+                busy=settings.busy,
+                on_lost=settings.on_lost,
+            ),
             options=await _options(settings, agent.source),
             settings=settings,
         )
         for agent in loaded
     }
+
+
+def _context_fields(settings: ServeSettings, loaded: Sequence[_Loaded]) -> dict[str, frozenset[str]]:
+    """Returns those fields of `--context` that each agent has, by the name of the agent. Raises `Misuse` for a field
+    that no agent has."""
+    wanted = frozenset(settings.context)
+    fields = {
+        agent.name: wanted if agent.names is None or agent.channels is None else wanted & agent.channels.context
+        for agent in loaded
+    }
+    for name in sorted(wanted - frozenset().union(*fields.values())):
+        raise Misuse(f"--context {name}: no agent has a field of this name in its context")
+    return fields
 
 
 @dataclass(frozen=True)

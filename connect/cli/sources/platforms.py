@@ -12,6 +12,7 @@ from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
 from ...errors import ConnectionLost, PlatformError, log_context, log_failure
+from ...inputs.channels import InputChannels
 from ...platform.backend import Platform
 from ...platform.calls import Contact, RetryPolicy
 from ..errors import Failure, Misuse, brief
@@ -62,11 +63,11 @@ async def platform_agents(client: LangGraphClient) -> dict[str, tuple[Platform, 
     return agents
 
 
-async def input_channels(platform: Platform, messages_key: str) -> frozenset[str] | None:
-    """Returns the channels that the input of an assistant's graph can write. If the server does not answer that, logs
-    the error and returns None."""
+async def input_channels(platform: Platform, messages_key: str) -> InputChannels | None:
+    """Returns where an assistant's graph takes its input from. If the server does not answer that, logs the error and
+    returns None."""
     try:
-        return (await platform.retrying(_ONCE).input_channels(messages_key)).names
+        return await platform.retrying(_ONCE).input_channels(messages_key)
     except (PlatformError, ConnectionLost) as error:
         log_failure(error, log_context(platform.assistant_id, None))
         return None

@@ -33,10 +33,11 @@ _NAMES: Final = {
 }
 
 
-def misfit(value: Any, schema: Any, where: str = "answer") -> str | None:
+def misfit(value: Any, schema: Any, where: str = "answer", root: Any = None) -> str | None:
     """Returns why a value does not fit a schema: the place in the value, and what is expected there, without the value
-    itself. Returns None if it fits, as far as is known. `where`: the name of the value in the text."""
-    return _Check(schema).misfit(value, schema, where, 0)
+    itself. Returns None if it fits, as far as is known. `where`: the name of the value in the text. `root`: the schema
+    that `schema` is a part of, with its definitions; None if it is whole."""
+    return _Check(schema if root is None else root).misfit(value, schema, where, 0)
 
 
 class _Check:

@@ -20,6 +20,7 @@ names and schemas of tools are not declared, because only the owner may publish 
 In addition, `writable` lists the channels that clients may write, if they are known. `dropped` lists what clients have
 sent so far although the agent has no field for it: tools, context, state, forwardedProps. `watch` says how threads of a
 platform are watched, once one was: by the thread's `stream`, by `announcements` of its runs, or by `polls`.
+`threads` says that lists can be searched, and whether threads can be renamed and archived, for those who may.
 
 The graph of a platform can't be looked at, so only what all graphs there can do is declared.
 """
@@ -47,7 +48,11 @@ _DELEGATES = "task"
 def describe(name: str, agent: Agent, *, has_sockets: bool = False) -> dict[str, Any]:
     """Returns an agent as CopilotKit's `/info` describes it. `name` is the name it is served by, and `has_sockets` says
     whether the app serves WebSockets."""
-    fields: dict[str, Any] = {"name": agent.name or name, "capabilities": capabilities(agent, has_sockets=has_sockets)}
+    fields: dict[str, Any] = {
+        "name": agent.name or name,
+        "capabilities": capabilities(agent, has_sockets=has_sockets),
+        "threads": {"search": True, "changes": keeps_changes(agent)},
+    }
     if agent.backend.watches_by is not None:
         fields["watch"] = agent.backend.watches_by
     if (writable := agent.writable()) is not None:

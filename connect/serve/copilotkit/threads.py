@@ -1,7 +1,8 @@
 """Serves the threads of an agent over HTTP, in the format of CopilotKit's `useThreads`.
 
     GET    /threads                 {"threads": [...], "nextCursor": ...}, newest first
-                                    ?agent=&limit=&cursor=&status=&includeArchived=true
+                                    ?agent=&limit=&cursor=&status=&search=
+                                    &includeArchived=true or &archived=only
     GET    /threads/{id}            one thread: id, name, agentId, createdAt, updatedAt, archived, status
     PATCH  /threads/{id}            {"name"?, "archived"?}; answered with the thread
     DELETE /threads/{id}            204
@@ -16,13 +17,14 @@ agent. It may be omitted if only one agent is served. Names and archived threads
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any, get_args
+from typing import Any, Final, get_args
 
 from ...inputs.thread_state import ThreadState
 from ...thread_info import ARCHIVED, TITLE, ThreadInfo, ThreadStatus
 from ..operations import (
+    Archived,
     ChangeThread,
     DeleteThread,
     ListThreads,
@@ -35,7 +37,9 @@ from ..operations import (
 from ..protocol import Call, Endpoint, Reply, invalid, limit_of, plain_reply
 from ..requests.body import text_of
 
-_THREAD = "/threads/{thread:path}"
+_THREAD: Final = "/threads/{thread:path}"
+_LONGEST: Final = 200
+"""The longest text that is searched for, in characters."""
 
 
 def endpoints() -> Iterator[Endpoint]:
@@ -66,9 +70,14 @@ def endpoints() -> Iterator[Endpoint]:
 
 def _list(call: Call) -> ListThreads:
     query = call.query
-    status, limit = _status(query.get("status")), limit_of(call)
-    archived = query.get("includeArchived") == "true"
-    return ListThreads(agent=_agent(call), status=status, limit=limit, cursor=query.get("cursor"), archived=archived)
+    return ListThreads(
+        agent=_agent(call),
+        status=_status(query.get("status")),
+        text=_text(query.get("search")),
+        limit=limit_of(call),
+        cursor=query.get("cursor"),
+        archived=_archived(query),
+    )
 
 
 def _get(call: Call) -> ReadThread:
@@ -119,6 +128,20 @@ def _status(text: str | None) -> ThreadStatus | None:
     if text is not None and text not in statuses:
         raise invalid(f"status: expected one of {', '.join(statuses)}.")
     return next((status for status in statuses if status == text), None)
+
+
+def _text(text: str | None) -> str | None:
+    if text is not None and len(text) > _LONGEST:
+        raise invalid(f"search: expected a text of at most {_LONGEST} characters.")
+    return text.strip() or None if text is not None else None
+
+
+def _archived(query: Mapping[str, str]) -> Archived:
+    if query.get("archived") not in (None, "only"):
+        raise invalid("archived: expected 'only', or none.")
+    if "archived" in query:
+        return "only"
+    return "included" if query.get("includeArchived") == "true" else "left_out"
 
 
 def _reply(call: Call, result: Result) -> Reply:

@@ -422,6 +422,7 @@ REFUSED: dict[str, tuple[list[str], int, str]] = {
     "not whole": (["half:graph"], 1, "half:graph can't be compiled: ValueError: "),
     "no graph": (["planner:AGENT"], 2, "planner:AGENT: planner has no 'AGENT'"),
     "no channel": (["planner:graph", "--state", "note"], 2, "--state note: no agent has an input channel of"),
+    "no field": (["planner:graph", "--context", "tone"], 2, "--context tone: no agent has a field of this name"),
     "nothing to show": (["planner:graph", "--show", "reports"], 2, "--show reports: no agent has a channel of"),
     "no state": (["planner:graph", "--state", "messages"], 2, "--state messages: no agent has an input channel of"),
     "nothing there": (["http://127.0.0.1:9"], 1, "http://127.0.0.1:9 can't be reached: ConnectError"),

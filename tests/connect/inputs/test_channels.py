@@ -324,7 +324,7 @@ async def test_the_runtime_context_has_what_its_schema_has_fields_for(schema: An
         seen.append(runtime.context)
 
     graph = graph_of(State, look, context_schema=schema)
-    context = context_of(input_channels_of(graph, MESSAGES), given(**FRONT_END), {"user": "ann"})
+    context = context_of(input_channels_of(graph, MESSAGES), given(**FRONT_END), Intake(), {"user": "ann"})
     await graph.ainvoke({MESSAGES: []}, CONFIG, context=context)
     assert {name: getattr(seen[0], name) for name in (*ALL, "user")} == {**ALL, "user": "ann"}
 
@@ -334,23 +334,25 @@ def test_a_typed_dictionary_has_its_fields_and_no_others() -> None:
         tools: list[Any]
 
     channels = input_channels_of(graph_of(State, context_schema=Typed), MESSAGES)
-    assert context_of(channels, given(**FRONT_END), None) == {"tools": [TOOL]}
+    assert context_of(channels, given(**FRONT_END), Intake(), None) == {"tools": [TOOL]}
 
 
 def test_what_the_owner_says_in_the_context_wins() -> None:
     channels = input_channels_of(graph_of(State, context_schema=Classed), MESSAGES)
-    assert context_of(channels, given(**FRONT_END), {"tools": []})["tools"] == []
+    assert context_of(channels, given(**FRONT_END), Intake(), {"tools": []})["tools"] == []
 
 
 @pytest.mark.parametrize("base", [None, {"user": "ann"}])
 def test_a_graph_without_such_fields_has_the_owners_context_alone(base: Any) -> None:
-    assert context_of(input_channels_of(graph_of(State), MESSAGES), given(**FRONT_END), base) == base
+    assert context_of(input_channels_of(graph_of(State), MESSAGES), given(**FRONT_END), Intake(), base) == base
 
 
 def test_an_owners_context_that_is_no_mapping_is_left_as_it_is() -> None:
     base = Classed(user="ann")
     assert (
-        context_of(input_channels_of(graph_of(State, context_schema=Classed), MESSAGES), given(**FRONT_END), base)
+        context_of(
+            input_channels_of(graph_of(State, context_schema=Classed), MESSAGES), given(**FRONT_END), Intake(), base
+        )
         is base
     )
 
@@ -397,7 +399,7 @@ def test_schemas_tell_the_same_places_as_the_graph() -> None:
 def test_of_a_graph_without_schemas_the_owner_is_believed(schemas: Any) -> None:
     channels = input_channels_of_schemas(schemas, MESSAGES)
     assert channel_values(channels, given({"label": "x"}, **FRONT_END), Intake(state={"label"}), {}) == {"label": "x"}
-    assert context_of(channels, given(**FRONT_END), None) is None
+    assert context_of(channels, given(**FRONT_END), Intake(), None) is None
 
 
 def test_values_are_told_a_platform_in_its_json() -> None:

@@ -212,3 +212,25 @@ async def test_a_user_has_the_threads_alone_that_authorize_allows() -> None:
             answer = await client.request(method, path, json=body, headers={"x-user": "guest"})
             assert answer.status_code == 403, method
         assert (await client.get("/threads/t", headers={"x-user": "ada"})).json()["name"] == "t"
+
+
+async def test_threads_are_searched_by_title_and_id_and_archived_ones_are_listed_alone() -> None:
+    async with serving({"chat": answering()}) as client:
+        await ran(client, "lunch-in-lisbon", "dinner", "breakfast")
+        await client.patch("/threads/dinner", json={"name": "Lissabon, Dîner"})
+        assert await ids(client, "search=LIS") == ["dinner", "lunch-in-lisbon"]
+        assert await ids(client, "search=lis%20lunch") == ["lunch-in-lisbon"]
+        assert await ids(client, "search=D%C3%8ENER") == ["dinner"]
+        assert await ids(client, "search=%20") == ["breakfast", "dinner", "lunch-in-lisbon"]
+        assert await ids(client, "search=breakfast&status=waiting") == []
+        await client.patch("/threads/dinner", json={"archived": True})
+        assert await ids(client, "search=lis") == ["lunch-in-lisbon"]
+        assert await ids(client, "archived=only") == ["dinner"]
+        assert await ids(client, "archived=only&search=lunch") == []
+        assert await ids(client, "includeArchived=true&search=lis") == ["dinner", "lunch-in-lisbon"]
+        for query in (f"search={'x' * 201}", "archived=true"):
+            assert (await client.get(f"/threads?{query}")).status_code == 422
+        described = (await client.get("/info")).json()["agents"]["chat"]
+        assert described["threads"] == {"search": True, "changes": True}
+    async with serving({"chat": answering(store=False)}) as client:
+        assert not (await client.get("/info")).json()["agents"]["chat"]["threads"]["changes"]

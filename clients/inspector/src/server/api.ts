@@ -5,6 +5,8 @@ import type { JsonObject } from "../model/json.ts";
 export interface Agent {
   readonly name: string;
   readonly description?: string;
+  /** What can be done with its threads, by those who may. */
+  readonly threads?: { readonly search: boolean; readonly changes: boolean };
 }
 
 export type ThreadStatus = "idle" | "running" | "waiting" | "failed" | "unreadable";
@@ -14,6 +16,7 @@ export interface Thread {
   readonly name: string | null;
   readonly agentId: string;
   readonly updatedAt: string;
+  readonly archived: boolean;
   readonly status: ThreadStatus;
 }
 
@@ -67,14 +70,37 @@ export async function requested(path: string, how: RequestInit = {}): Promise<Re
 
 /** The agents, each once: an only one is also listed as `default`, for pages that name none. */
 export async function listAgents(): Promise<Agent[]> {
-  const { agents } = (await (await requested("info")).json()) as { agents: { [name: string]: { name?: string; description?: string } } };
+  const { agents } = (await (await requested("info")).json()) as { agents: { [name: string]: { name?: string; description?: string; threads?: Agent["threads"] } } };
   const own = Object.entries(agents).filter(([key, { name = key }]) => name === key);
-  return own.map(([name, { description }]) => ({ name, description }));
+  return own.map(([name, { description, threads }]) => ({ name, description, threads }));
+}
+
+/** What a page may send to an agent. */
+export interface AgentInput {
+  /** The schema of the state that it may write, and of the context that it may set; null if the server knows none. */
+  readonly input: JsonObject | null;
+  readonly context: JsonObject | null;
+  /** Whether the agent takes messages. */
+  readonly messages: boolean;
+  /** What only the owner may open to pages, for those who may know. */
+  readonly closed?: { readonly input: readonly string[]; readonly context: readonly string[] };
+}
+
+export async function readInput(agent: string): Promise<AgentInput> {
+  return (await requested(`${encodeURIComponent(agent)}/schemas`)).json();
+}
+
+export interface Wanted {
+  readonly status: ThreadStatus | null;
+  /** Words of the title or the id. */
+  readonly text: string;
+  /** Archived threads alone; else they are left out. */
+  readonly archived: boolean;
 }
 
 /** A page of an agent's threads, the newest first. */
-export async function listThreads(agent: string, status: ThreadStatus | null, limit: number, cursor: string | null): Promise<{ threads: Thread[]; nextCursor: string | null }> {
-  const query = new URLSearchParams({ agent, limit: String(limit), ...(status && { status }), ...(cursor && { cursor }) });
+export async function listThreads(agent: string, { status, text, archived }: Wanted, limit: number, cursor: string | null): Promise<{ threads: Thread[]; nextCursor: string | null }> {
+  const query = new URLSearchParams({ agent, limit: String(limit), ...(status && { status }), ...(text && { search: text }), ...(archived && { archived: "only" }), ...(cursor && { cursor }) });
   return (await requested(`threads?${query}`)).json();
 }
 
@@ -134,6 +160,22 @@ export async function listCheckpoints(agent: string, threadId: string, before: s
 
 /** The path of a thread, whose id may have slashes. */
 const pathOf = (threadId: string): string => `threads/${threadId.split("/").map(encodeURIComponent).join("/")}`;
+
+const threadPath = (agent: string, id: string): string => `threads/${encodeURIComponent(id)}?agent=${encodeURIComponent(agent)}`;
+
+/** Gives a thread a name, or puts it into the archive or takes it out. */
+export async function changeThread(agent: string, id: string, changes: { readonly name?: string; readonly archived?: boolean }): Promise<Thread> {
+  return (await requested(threadPath(agent, id), { ...post(changes), method: "PATCH" })).json();
+}
+
+/** Deletes a thread; one that is gone already is deleted. */
+export async function deleteThread(agent: string, id: string): Promise<void> {
+  try {
+    await requested(threadPath(agent, id), { method: "DELETE" });
+  } catch (error) {
+    if (!(error instanceof Refused && error.status === 404)) throw error;
+  }
+}
 
 /**
  * Starts a run. Returns when the server has taken the input; its events come with the thread's own stream. The answer is

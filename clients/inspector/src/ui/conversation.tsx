@@ -12,6 +12,9 @@ import { MessageRow, RunError } from "./message.tsx";
 import { isNew, pane } from "./panes.ts";
 import { Questions } from "./question.tsx";
 import { rowsOf } from "./rows.ts";
+import { InputForm, MoreValues, StateInPlace, hasStateInPlace, useRefusals, useValues } from "./values.tsx";
+import { agentInput } from "../agent_input.ts";
+import { draftName, keepDraft, keptDraft } from "../drafts.ts";
 import { threads } from "../threads.ts";
 import { VirtualList } from "./virtual.tsx";
 
@@ -33,6 +36,7 @@ export function Conversation() {
   }
   const { status, interrupts, error, messages } = view.value;
   const isThread = current.kind === "thread";
+  const takes = agentInput.value;
   const title = isThread ? (threads.value?.find(({ id }) => id === current.name)?.name ?? null) : null;
   const shown = rows.value;
   const mayFork = isThread && isLive.value && (status === "idle" || status === "failed" || status === "cancelled");
@@ -60,9 +64,11 @@ export function Conversation() {
         <div class="empty" role="alert">
           <p>{now.error.message}</p>
         </div>
+      ) : hasStateInPlace.value ? (
+        <StateInPlace error={error} />
       ) : shown.length === 0 && status !== "failed" ? (
         <div class="empty quiet">
-          {isSlow ? CROWDED : now.status === "connecting" && isThread ? "Connecting…" : !isLive.value ? "Nothing had been said yet." : isThread ? "Nothing has been said yet. Write the first message." : "This recording has no messages."}
+          {isSlow ? CROWDED : now.status === "connecting" && isThread ? "Connecting…" : !isLive.value ? "Nothing had been said yet." : isThread ? (takes?.messages === false ? "Nothing has run yet. Fill in what the agent gets, and run it." : "Nothing has been said yet. Write the first message.") : "This recording has no messages."}
         </div>
       ) : (
         <VirtualList
@@ -100,7 +106,8 @@ export function Conversation() {
           </button>
         </div>
       )}
-      {isThread && <Composer key={current.name} />}
+      {isThread && takes?.messages === false && <InputForm key={current.name} agent={current.agent} thread={current.name} input={takes} />}
+      {isThread && takes?.messages !== false && <Composer key={current.name} agent={current.agent} thread={current.name} />}
     </section>
   );
 }
@@ -130,22 +137,28 @@ function Failure() {
   );
 }
 
-function Composer() {
+function Composer({ agent, thread }: { agent: string; thread: string }) {
   const { status, interrupts, runId } = latest.value;
   const isRunning = status === "running";
   const isWaiting = status === "waiting" && interrupts.length > 0;
   const box = useRef<HTMLTextAreaElement>(null);
+  const isKnown = agentInput.value !== null;
   useEffect(() => {
     if (isNew.peek()) box.current?.focus();
-    isNew.value = false;
-  }, []);
+    if (isKnown) isNew.value = false; // else a form may take the place of this box
+  }, [isKnown]);
   const wasWaiting = useRef(isWaiting);
   useEffect(() => {
     // What was answered is gone, and the focus with it.
     if (wasWaiting.current && !isWaiting && document.activeElement === document.body) box.current?.focus();
     wasWaiting.current = isWaiting;
   }, [isWaiting]);
-  const [text, setText] = useState("");
+  const draft = draftName(agent, thread, "message");
+  const [text, setText] = useState(() => keptDraft(draft) ?? "");
+  useEffect(() => keepDraft(draft, text), [text]);
+  const forms = useValues(agentInput.value, agent, thread);
+  const form = useRef<HTMLFormElement>(null);
+  const refusals = useRefusals(form);
   const [isSending, setIsSending] = useState(false);
   const [sentIn, setSentIn] = useState<string | undefined>();
   const isSlow = useIsSlow(isSending);
@@ -155,7 +168,7 @@ function Composer() {
   const submit = async () => {
     if (!maySend) return;
     setIsSending(true);
-    if (await send(text)) {
+    if (await refusals.submit(forms, () => send(text, forms.values))) {
       setText("");
       if (isRunning) setSentIn(runId);
     }
@@ -168,7 +181,9 @@ function Composer() {
   };
   return (
     <form
+      ref={form}
       class="composer"
+      noValidate
       onSubmit={(event) => {
         event.preventDefault();
         void submit();
@@ -179,6 +194,7 @@ function Composer() {
           {CROWDED}
         </p>
       )}
+      <MoreValues forms={forms} shown={refusals} />
       <textarea
         ref={box}
         aria-label="Message"

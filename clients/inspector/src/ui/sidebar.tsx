@@ -1,26 +1,29 @@
 // The agents and their threads.
 
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 
-import { addressOf, goTo } from "../address.ts";
-import { credentials, type Thread, type ThreadStatus } from "../server/api.ts";
+import { goTo } from "../address.ts";
+import { credentials, type Thread, type ThreadStatus, type Wanted } from "../server/api.ts";
 import { newId, session } from "../session.ts";
-import { agent, agents, choose, filterBy, hasMore, more, problem, refresh, status, threads } from "../threads.ts";
+import { abilities, agent, agents, choose, filterBy, hasMore, isSearching, more, problem, refresh, refusal, searchFor, threads, wanted } from "../threads.ts";
 import { Icon } from "./icons.tsx";
 import { isNew, pane } from "./panes.ts";
 import { OpenRecording } from "./recordings.tsx";
+import { ThreadRow } from "./thread_row.tsx";
+import { VirtualList } from "./virtual.tsx";
 
-const STATUSES: readonly (readonly [ThreadStatus | null, string])[] = [
-  [null, "All"],
-  ["running", "Running"],
-  ["waiting", "Waiting"],
-  ["failed", "Failed"],
+const FILTERS: readonly (readonly [string, ThreadStatus | null, boolean])[] = [
+  ["All", null, false],
+  ["Running", "running", false],
+  ["Waiting", "waiting", false],
+  ["Failed", "failed", false],
+  ["Idle", "idle", false],
+  ["Archived", null, true],
 ];
 
 export function Sidebar() {
   const [words, setWords] = useState("");
-  const wanted = words.trim().toLowerCase();
-  const shown = (threads.value ?? []).filter(({ id, name }) => `${name ?? ""} ${id}`.toLowerCase().includes(wanted));
+  const { status, archived } = wanted.value;
   const names = agents.value ?? [];
   return (
     <nav class="sidebar" aria-label="Threads">
@@ -39,15 +42,33 @@ export function Sidebar() {
           New thread
         </button>
       </div>
-      <input type="search" placeholder="Filter threads" aria-label="Filter threads" value={words} onInput={({ currentTarget }) => setWords(currentTarget.value)} />
+      <input
+        type="search"
+        placeholder="Search threads"
+        aria-label="Search threads"
+        maxLength={200}
+        value={words}
+        onInput={({ currentTarget: { value } }) => {
+          setWords(value);
+          searchFor(value);
+        }}
+      />
       <div class="chips" role="group" aria-label="Status">
-        {STATUSES.map(([each, label]) => (
-          <button key={label} type="button" aria-pressed={status.value === each} onClick={() => filterBy(each)}>
+        {FILTERS.filter(([, , isArchive]) => !isArchive || abilities.value.changes).map(([label, of, isArchive]) => (
+          <button key={label} type="button" aria-pressed={status === of && archived === isArchive} onClick={() => filterBy(of, isArchive)}>
             {label}
           </button>
         ))}
       </div>
-      <div class="threads">
+      {refusal.value !== null && (
+        <div class="notice error" role="alert">
+          <span>{refusal.value}</span>
+          <button type="button" class="plain" aria-label="Close" onClick={() => (refusal.value = null)}>
+            <Icon name="close" />
+          </button>
+        </div>
+      )}
+      <div class="threads" aria-busy={isSearching.value}>
         {problem.value ? (
           problem.value.missing ? (
             <SignIn key={problem.value.missing} {...ASKED[problem.value.missing]} />
@@ -61,22 +82,10 @@ export function Sidebar() {
           )
         ) : threads.value === null ? (
           <p class="empty quiet">Loading…</p>
-        ) : shown.length === 0 ? (
-          <p class="empty quiet">{threads.value.length ? "No thread matches." : status.value ? `No thread is ${status.value}.` : "No threads yet. Start one, or let a page or a client start one: it appears here."}</p>
+        ) : threads.value.length === 0 && !hasMore.value ? (
+          <p class="empty quiet">{isSearching.value ? "Searching…" : nothing(wanted.value)}</p>
         ) : (
-          <ul>
-            {shown.map((thread) => (
-              <li key={thread.id}>
-                <ThreadLink thread={thread} />
-              </li>
-            ))}
-          </ul>
-        )}
-        {hasMore.value && wanted && <p class="quiet only-loaded">{`Only the newest ${threads.value?.length} threads are searched.`}</p>}
-        {hasMore.value && (
-          <button type="button" class="wide" onClick={more}>
-            Older threads
-          </button>
+          <ThreadList threads={threads.value} />
         )}
       </div>
       <OpenRecording />
@@ -84,32 +93,33 @@ export function Sidebar() {
   );
 }
 
-function ThreadLink({ thread }: { thread: Thread }) {
-  const isCurrent = session.value?.kind === "thread" && session.value.name === thread.id;
-  const open = (event: MouseEvent) => {
-    if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
-    event.preventDefault();
-    goTo(agent.value, thread.id);
-    pane.value = "conversation";
-  };
+function ThreadList({ threads: all }: { threads: readonly Thread[] }) {
+  const count = all.length + (hasMore.value ? 1 : 0);
   return (
-    <a class="thread-link" href={addressOf(agent.value, thread.id)} aria-current={isCurrent ? "page" : undefined} onClick={open} title={thread.id}>
-      <i class={`dot ${thread.status}`} />
-      <span class="thread-name">{thread.name ?? thread.id}</span>
-      <span class="thread-facts">
-        {thread.status === "idle" ? <time dateTime={thread.updatedAt}>{age(thread.updatedAt)}</time> : <span class={`word ${thread.status}`}>{thread.status}</span>}
-      </span>
-    </a>
+    <VirtualList
+      of={agent.value}
+      count={count}
+      keyOf={(place) => all[place]?.id ?? "more"}
+      estimate={36}
+      follows={false}
+      attributes={{ role: "list", "aria-label": "Threads", class: "thread-list" }}
+      rowAttributes={() => ({ role: "listitem" })}
+      row={(place) => (all[place] ? <ThreadRow key={all[place].id} thread={all[place]} /> : <More />)}
+    />
   );
 }
 
-/** How long ago something was, in one unit. */
-function age(at: string): string {
-  const seconds = Math.max(0, (Date.now() - Date.parse(at)) / 1000);
-  if (seconds < 60) return "now";
-  const units: readonly (readonly [number, string])[] = [[86_400, "d"], [3_600, "h"], [60, "min"]];
-  const [length, unit] = units.find(([each]) => seconds >= each)!;
-  return `${Math.floor(seconds / length)} ${unit}`;
+/** The end of what was read: reads on when it comes into sight. */
+function More() {
+  useEffect(() => void more(), [threads.value]);
+  return <p class="quiet more-threads">{wanted.value.text ? "Searching older threads…" : "Loading older threads…"}</p>;
+}
+
+/** Why the list is empty. */
+function nothing({ status, text, archived }: Wanted): string {
+  if (text) return "No thread matches.";
+  if (archived) return "No thread is archived.";
+  return status ? `No thread is ${status}.` : "No threads yet. Start one, or let a page or a client start one: it appears here.";
 }
 
 interface Asked {

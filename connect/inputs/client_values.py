@@ -1,0 +1,76 @@
+"""Checks the values that a client sends for a graph's channels and context fields against the graph's schemas. Pure.
+
+A value is refused only if the run would fail with it: a channel's if the input's schema is a pydantic model, with which
+LangGraph checks what nodes get, and a context field's if it does not fit the JSON schema of the context. Other schemas
+are annotations that nothing enforces, and existing pages may send what they do not allow.
+
+An error text has the place of each value and what is expected there (`state.trip.seats: expected a valid integer`), so
+that a page can show it at the field. It quotes no value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pydantic import BaseModel, ValidationError
+
+from ..errors import InvalidInputError
+from .answers.schemas import misfit
+
+_SHOULD: Final = "Input should be "
+_MOST: Final = 5
+"""Values that one error text names, at most."""
+
+
+def check_values(model: type[BaseModel] | None, values: Mapping[str, Any]) -> None:
+    """Raises `InvalidInputError` if the model of a graph's input refuses some of these values, which are channels by
+    name. Channels that are missing may be written by the graph."""
+    if model is None or not values:
+        return
+    try:
+        model.model_validate(values)
+    except ValidationError as error:
+        details = error.errors(include_url=False, include_context=False)
+        wrong = [detail for detail in details if detail["loc"] and detail["loc"][0] in values]
+        if wrong:
+            raise InvalidInputError("; ".join(_misfit_of(detail, values) for detail in wrong[:_MOST])) from None
+    except Exception:  # of the owner's own validator: the run raises it again, and logs it
+        return
+
+
+def check_context(schema: Mapping[str, Any] | None, fields: Mapping[str, Any]) -> None:
+    """Raises `InvalidInputError` if some of these fields do not fit the JSON schema of a graph's context."""
+    properties = object_schema(schema).get("properties")
+    if not isinstance(properties, Mapping):
+        return
+    checked = (misfit(value, properties.get(name), f"context.{name}", schema) for name, value in fields.items())
+    if wrong := [text for text in checked if text is not None]:
+        raise InvalidInputError("; ".join(wrong[:_MOST]))
+
+
+def object_schema(schema: Any) -> Mapping[str, Any]:
+    """Returns a JSON schema, or the definition that it refers to; an empty mapping if there is none."""
+    if not isinstance(schema, Mapping):
+        return {}
+    reference = schema.get("$ref")
+    if isinstance(reference, str):
+        definitions = schema.get("$defs")
+        schema = (definitions if isinstance(definitions, Mapping) else {}).get(reference.rpartition("/")[2])
+    return schema if isinstance(schema, Mapping) else {}
+
+
+def _misfit_of(detail: Any, values: Any) -> str:
+    """Returns where a value is that a model has refused, and what is expected there. `loc` also has names of types,
+    which are in no value."""
+    where, value, last = "state", values, detail["loc"][-1]
+    for part in detail["loc"]:
+        if isinstance(value, Mapping) and isinstance(part, str):
+            if part in value or (part == last and detail["type"] == "missing"):
+                where, value = f"{where}.{part}", value.get(part)
+        elif isinstance(value, list) and isinstance(part, int) and part < len(value):
+            where, value = f"{where}[{part}]", value[part]
+    message = str(detail["msg"])
+    if detail["type"] == "missing":
+        return f"{where}: expected a value"
+    return f"{where}: expected {message.removeprefix(_SHOULD) if message.startswith(_SHOULD) else 'another value'}"
