@@ -21,7 +21,7 @@ import os
 import sys
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Any, Literal, TypedDict
+from typing import Annotated, Any, Literal, TypedDict
 
 import uvicorn
 from langchain_core.messages import AIMessage
@@ -118,7 +118,7 @@ class Traveller(BaseModel):
 
 class Hotel(BaseModel):
     kind: Literal["hotel"] = "hotel"
-    stars: int = Field(3, ge=1, le=5)
+    stars: Annotated[int, Field(ge=1, le=5)] = 3
 
 
 class Tent(BaseModel):
@@ -132,7 +132,7 @@ class Trip(BaseModel):
     traveller: Traveller
     others: list[Traveller] = []
     tags: list[str] = []
-    night: Hotel | Tent = Field(default_factory=Hotel)
+    night: Hotel | Tent = Hotel()
     options: dict[str, int] = Field(default_factory=dict)
     booked: str = ""
 

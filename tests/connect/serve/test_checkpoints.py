@@ -100,11 +100,11 @@ async def test_the_checkpoints_of_a_thread_are_listed_in_pages_with_the_state_th
             {"city": "Porto", "days": 1, "notes": ["chosen", "looked at Porto"]},
             {"city": "Porto", "days": 1, "notes": ["chosen"]},
         ]
-        pages, following = list[Any](), {}
-        while following is not None:
-            page = await checkpoints_of(client, "t", limit=2, **following)
+        page = await checkpoints_of(client, "t", limit=2)
+        pages = page["checkpoints"]
+        while page["next"] is not None:
+            page = await checkpoints_of(client, "t", limit=2, before=page["next"])
             pages += page["checkpoints"]
-            following = None if page["next"] is None else {"before": page["next"]}
         assert pages == listed
         for path, status in (
             ("/threads/other/checkpoints", 404),
