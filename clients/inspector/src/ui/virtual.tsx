@@ -1,7 +1,7 @@
 // A list of which only the rows in sight are elements. It stays at its end for as long as it is scrolled there.
 
 import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from "@tanstack/virtual-core";
-import type { ComponentChild, HTMLAttributes } from "preact";
+import type { ComponentChild, HTMLAttributes, TargetedEvent } from "preact";
 import { useLayoutEffect, useReducer, useRef } from "preact/hooks";
 
 interface VirtualListProps {
@@ -58,8 +58,7 @@ export function VirtualList({ count, keyOf, row, estimate, target = null, of, at
     if (follows && isAtEnd.current && element) element.scrollTop = element.scrollHeight;
   }, [height, of, target]);
 
-  const onScroll = () => {
-    const element = scroller.current!;
+  const onScroll = ({ currentTarget: element }: TargetedEvent<HTMLDivElement>) => {
     isAtEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR;
   };
   /** What the user opens stays where it is: a list that stays at its end would move it away. */
