@@ -129,6 +129,19 @@ _RUN_INFO: Final = _object(
         "kept": _BOOLEAN,
     }
 )
+_CHECKPOINT: Final = _object(
+    {
+        "id": _TEXT,
+        "parentId": _nullable(_TEXT),
+        "createdAt": _nullable(_TEXT),
+        "runId": _nullable(_TEXT),
+        "source": _nullable(_TEXT),
+        "next": {"type": "array", "items": _TEXT},
+        "asks": _BOOLEAN,
+        "failed": _BOOLEAN,
+        "state": {},
+    }
+)
 _CHANGES: Final = _object({}, name=_TEXT, archived=_BOOLEAN, agent=_TEXT)
 _STOPS: Final = _object({"threadId": _TEXT}, runId=_nullable(_TEXT))
 _STOPPED: Final[Mapping[int, Schema]] = {
@@ -208,6 +221,18 @@ _OPERATIONS: Final[Mapping[tuple[str, str], _Operation]] = {
     ),
     ("GET", f"{_ONE}/runs"): _Operation(
         {200: _object({"runs": {"type": "array", "items": _RUN_INFO}})}, query={**_OF, "limit": _LISTED["limit"]}
+    ),
+    ("GET", f"{_ONE}/checkpoints"): _Operation(
+        {
+            200: _object(
+                {
+                    "checkpoints": {"type": "array", "items": _CHECKPOINT},
+                    "next": _nullable(_TEXT),
+                    "writable": {"type": "array", "items": _TEXT},
+                }
+            )
+        },
+        query={**_OF, "limit": _LISTED["limit"], "before": _TEXT},
     ),
     ("GET", f"{_ONE}/events"): _Operation({200: _STREAM}, query={**_OF, "run": _TEXT}),
     ("GET", f"{_ONE}/state"): _Operation({200: _object({"state": {}})}, query=_OF),

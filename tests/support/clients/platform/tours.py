@@ -109,7 +109,7 @@ async def _started(
     client: LangGraphClient, thread_id: str, fixture: Fixture, turn: Turn, gate: Gates, started_by: Protocol
 ) -> str:
     """Starts the run of a turn. Returns its id."""
-    config: Any = {**fixture.config, **gate.config(**fixture.config.get("configurable", {}))}
+    config: Any = {**fixture.config, **gate.config(steps=True, **fixture.config.get("configurable", {}))}
     state: Any = {} if turn.answer is None else await client.threads.get_state(thread_id)
     asked = [Asked(each["id"], each["value"]) for each in state.get("interrupts", ())]
     answer: Any = None if turn.answer is None else turn.answer(asked)
