@@ -29,6 +29,7 @@ class _Counting(httpx.AsyncHTTPTransport):
     def __init__(self) -> None:
         super().__init__()
         self.requests: list[str] = []
+        self._answered: list[str] = []
         self.size = 0
         self._news = asyncio.Event()
 
@@ -37,6 +38,7 @@ class _Counting(httpx.AsyncHTTPTransport):
         response = await super().handle_async_request(request)
         if not response.headers["content-type"].startswith("text/event-stream"):
             self.size += len(await response.aread())
+        self._answered.append(request.url.path)
         self._news.set()
         return response
 
@@ -48,7 +50,7 @@ class _Counting(httpx.AsyncHTTPTransport):
     async def has_schemas(self) -> None:
         """Returns when schemas were answered."""
         async with asyncio.timeout(WITHIN):
-            while not self.schemas:
+            while not any(path.endswith("/schemas") for path in self._answered):
                 self._news.clear()
                 await self._news.wait()
 
