@@ -132,7 +132,7 @@ class Trip(BaseModel):
     traveller: Traveller
     others: list[Traveller] = []
     tags: list[str] = []
-    night: Hotel | Tent = Hotel()
+    night: Annotated[Hotel | Tent, Field(default_factory=lambda: Hotel())]
     options: dict[str, int] = Field(default_factory=dict)
     booked: str = ""
 
