@@ -13,6 +13,7 @@ from ..local.threads import LocalThreads
 from ..thread_info import (
     LIMIT,
     Checkpoint,
+    RunInfo,
     ThreadInfo,
     ThreadPage,
     ThreadStatus,
@@ -61,6 +62,11 @@ class ReplayThreads(LocalThreads):
 
     async def history(self, thread_id: str, *, limit: int = LIMIT, before: str | None = None) -> Sequence[Checkpoint]:
         """See `thread_info.Threads`. A recording has no checkpoints."""
+        checked_limit(limit)
+        return []
+
+    async def runs(self, thread_id: str, *, limit: int = LIMIT) -> Sequence[RunInfo]:
+        """See `thread_info.Threads`. A recording is played, and keeps no runs."""
         checked_limit(limit)
         return []
 

@@ -175,6 +175,7 @@ async def test_the_thread_of_a_recording_is_listed_before_and_after_its_run(
             assert (await client.delete(path)).status_code == 501
             assert (await client.patch(path, json={"name": "Lunch"})).status_code == 501
     assert await threads(Replay(recording)).history(recording.thread_id) == []
+    assert await threads(Replay(recording)).runs(recording.thread_id) == []
 
 
 def view_of(recording: Recording) -> ClientView:
