@@ -173,10 +173,6 @@ class Backend(Protocol):
     def threads(self) -> Threads:
         """Its threads, to list, change and delete them."""
 
-    async def input_channels_of(self, options: Options) -> InputChannels:
-        """Returns the channels in which its graph takes a client's input. Raises `PlatformError` and
-        `ConnectionLost`."""
-
     async def recorded(self, thread_id: str, run_id: str, options: Options) -> Batches:
         """Returns the events of a run that has ended, each with its `timestamp`: those that were emitted, if they are
         kept, and otherwise those that its checkpoints show with these options. Raises `RunNotFoundError` if nothing is

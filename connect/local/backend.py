@@ -17,7 +17,7 @@ from ..events.encoded import Batches
 from ..events.readers import Reader, direct_options
 from ..idle import idle_view
 from ..inputs import Intake
-from ..inputs.channels import InputChannels, check
+from ..inputs.channels import check
 from ..inputs.thread_state import ThreadState
 from ..run_outcome import CancelResult, PastErrors, RunOutcome
 from ..thread_info import ThreadStatus
@@ -152,10 +152,6 @@ class Local(GraphSource):
     def threads(self) -> LocalThreads:
         """See `Backend`."""
         return LocalThreads(self)
-
-    async def input_channels_of(self, options: Options) -> InputChannels:
-        """See `Backend`."""
-        return self.input_channels(options)
 
     async def recorded(self, thread_id: str, run_id: str, options: Options) -> Batches:
         """See `Backend`."""

@@ -20,7 +20,6 @@ from ..events.encoded import Batches
 from ..events.readers import Reader
 from ..idle import idle_view
 from ..inputs import Intake
-from ..inputs.channels import InputChannels
 from ..inputs.thread_state import ThreadState
 from ..replaced_messages import outcome_with_replaced
 from ..run_outcome import CancelResult, PastErrors, RunOutcome
@@ -170,10 +169,6 @@ class Platform(PlatformSource):
     def threads(self) -> PlatformThreads:
         """See `Backend`."""
         return PlatformThreads(self)
-
-    async def input_channels_of(self, options: Options) -> InputChannels:
-        """See `Backend`."""
-        return await self.input_channels(options.messages_key)
 
     async def recorded(self, thread_id: str, run_id: str, options: Options) -> Batches:
         """See `Backend`."""

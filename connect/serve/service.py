@@ -301,7 +301,7 @@ class Service:
         thread, options = opened.thread, await opened.options(PROTOCOL_VERSION)
         page = await thread.checkpoints(operation.limit, operation.before)
         intake = await opened.agent.intake_for(caller.request)
-        channels = await thread.backend.input_channels_of(options)
+        _, channels = await thread.backend.input_schemas(options)
         shown = await asyncio.to_thread(lambda: [(each, state_at(thread.id, each, options)) for each in page])
         older = page[-1].id if len(page) == operation.limit else None
         return CheckpointList(shown, older, sorted(writable(channels, intake)))
