@@ -109,24 +109,25 @@ class LocalPort:
 
     async def drop(self) -> None:
         """See `Port`."""
-        await wait_for_clock(await self._newest_id(), self.label)
-        await self._update(None, END)
+        await self._update(self._config, None, END)
 
     async def write(self, values: Mapping[str, Any]) -> bool:
         """See `Port`. A function (`@entrypoint`) has no node that writes an input."""
         if not isinstance(self._graph, CompiledStateGraph):
             return False
-        await wait_for_clock(await self._newest_id(), self.label)
-        await self._update(values, START)
-        await self._update(None, END)
+        await self._update(self._config, values, START)
+        await self._update(self._config, None, END)
         return True
 
-    async def _update(self, values: Mapping[str, Any] | None, as_node: str) -> None:
+    async def _update(self, at: RunnableConfig, values: Mapping[str, Any] | None, as_node: str) -> RunnableConfig:
+        """Writes a checkpoint after the one that `at` names, as if this node had run. Returns the config of the new
+        one."""
+        await wait_for_clock(await self._newest_id(), self.label)
         stamp = self._runs.owners.with_known(self._thread.key, self._source.stamp)
         # A checkpoint that no run writes does not get the thread's metadata by itself.
-        config = merge_configs(self._config, {"metadata": stamp})
+        config = merge_configs(at, {"metadata": stamp})
         with reading(self.label):
-            await self._graph.aupdate_state(config, values, as_node=as_node)
+            return await self._graph.aupdate_state(config, values, as_node=as_node)
 
     async def start(self, run: NewRun) -> Batches:
         """See `Port`."""
@@ -222,11 +223,7 @@ class LocalPort:
         """Returns the id of a copy of the earlier checkpoint at which a run continues. The run's values are written
         into the copy: what is written next to a checkpoint stays there, and would be the state of every later run
         from it."""
-        await wait_for_clock(await self._newest_id(), self.label)
-        stamp = self._runs.owners.with_known(self._thread.key, self._source.stamp)
-        config = merge_configs(self._config_of(run_input), {"metadata": stamp})
-        with reading(self.label):
-            copied = await self._graph.aupdate_state(config, None, as_node="__copy__")
+        copied = await self._update(self._config_of(run_input), None, "__copy__")
         return str(copied["configurable"]["checkpoint_id"])
 
     def _config_of(self, run_input: RunInput) -> RunnableConfig:
