@@ -45,7 +45,7 @@ def runs_in(checkpoints: Iterable[Checkpoint]) -> list[RunInfo]:
     return list(runs.values())
 
 
-class Made(NamedTuple):
+class OwnCheckpoints(NamedTuple):
     """The checkpoints that a run made.
 
     - `checkpoints`: these, the oldest first. Empty if the run made none, or if they are gone.
@@ -56,7 +56,7 @@ class Made(NamedTuple):
     before: Checkpoint | None = None
 
 
-async def made_by(run_id: str, checkpoints: AsyncGenerator[Checkpoint, None]) -> Made:
+async def checkpoints_of(run_id: str, checkpoints: AsyncGenerator[Checkpoint, None]) -> OwnCheckpoints:
     """Returns the checkpoints that a run made, if they are among the newest `MOST` of its thread. `checkpoints`: those
     of the thread, the newest first. After the run's own, `LOOKED` are read to find the one from which it began, which
     is further back if the run forked there."""
@@ -68,13 +68,13 @@ async def made_by(run_id: str, checkpoints: AsyncGenerator[Checkpoint, None]) ->
                 made.append(checkpoint)
                 left = LOOKED if made[-1].parent_id is not None else 0
             elif made and checkpoint.id == made[-1].parent_id:
-                return Made(made[::-1], checkpoint)
+                return OwnCheckpoints(made[::-1], checkpoint)
             if left <= 0:
                 break
-    return Made(made[::-1])
+    return OwnCheckpoints(made[::-1])
 
 
-def events_of(thread_id: str, run: RunInfo, made: Made, options: Options) -> list[Event]:
+def events_of(thread_id: str, run: RunInfo, made: OwnCheckpoints, options: Options) -> list[Event]:
     """Returns the events of a run that its checkpoints show, each with its `timestamp`. Raises `RunNotFoundError` if
     it has none."""
     if not made.checkpoints:

@@ -50,7 +50,7 @@ def check_context(schema: Mapping[str, Any] | None, fields: Mapping[str, Any]) -
 
 
 def object_schema(schema: Any) -> Mapping[str, Any]:
-    """Returns a JSON schema, or the definition that it refers to; an empty mapping if there is none."""
+    """Returns a JSON schema, or the definition that it refers to. Returns an empty mapping for anything else."""
     if not isinstance(schema, Mapping):
         return {}
     reference = schema.get("$ref")

@@ -56,7 +56,8 @@ def _taken_by(graph: Pregel[Any, Any, Any, Any]) -> frozenset[str] | None:
 
 
 def _model_of(graph: Pregel[Any, Any, Any, Any]) -> type[BaseModel] | None:
-    """Returns the pydantic model that checks what the graph's nodes get of its input; None if there is none."""
+    """Returns the pydantic model of the graph's input, which checks what the nodes get, or None if the input has
+    another type."""
     schema = graph.builder.input_schema if isinstance(graph, CompiledStateGraph) else None
     return schema if isinstance(schema, type) and issubclass(schema, BaseModel) else None
 

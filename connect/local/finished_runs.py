@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ...translator import Options
 from ..errors import ThreadNotFoundError, log_context
 from ..events.encoded import Batches, one_batch
-from ..finished_runs import LOOKED, Made, batches_of, events_of, made_by, runs_in
+from ..finished_runs import LOOKED, OwnCheckpoints, batches_of, checkpoints_of, events_of, runs_in
 from ..thread_info import Checkpoint, RunInfo, first_checkpoints
 from .checkpointers import has_checkpointer, reading
 from .checkpoints.history import history
@@ -46,7 +46,7 @@ async def runs_of(source: GraphSource, thread_id: str, limit: int) -> list[RunIn
 async def recorded_run(source: GraphSource, thread_id: str, run_id: str, options: Options) -> Batches:
     """Returns the events of a finished run, each with its `timestamp`. Raises `RunNotFoundError`."""
     await source.prepare(thread_id, run_id)
-    made, run = Made(), RunInfo(run_id=run_id, status="unknown")
+    made, run = OwnCheckpoints(), RunInfo(run_id=run_id, status="unknown")
     with reading(log_context(source.agent or source.graph, thread_id, run_id)):
         thread = LocalThread(source, thread_id)
         if await thread.may_be_used():
@@ -55,7 +55,7 @@ async def recorded_run(source: GraphSource, thread_id: str, run_id: str, options
             if kept is not None and (stored := await source.runs.store.finished_events(thread.key, kept.number)):
                 return batches_of(await asyncio.to_thread(lines_of, stored, thread.key.cipher))
             if has_checkpointer(source.graph):
-                made = await made_by(run_id, await _history(thread))
+                made = await checkpoints_of(run_id, await _history(thread))
     return one_batch(events_of(thread_id, run, made, options))
 
 

@@ -28,7 +28,7 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import httpx
 
@@ -37,7 +37,7 @@ from .http import READ_TIMEOUT, error_of_answer, reason_of
 
 _Answer = TypeVar("_Answer")
 
-_PROMPT = 0.2
+_PROMPT: Final = 0.2
 """The share of `first_answer` in which an answer is prompt, so that it does not count."""
 
 _log = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ...translator import Options
 from ..errors import RunNotFoundError, ThreadNotFoundError
 from ..events.encoded import Batches, one_batch
-from ..finished_runs import events_of, made_by
+from ..finished_runs import checkpoints_of, events_of
 from ..thread_info import MOST, FinishedStatus, RunInfo
 from .look import client_run_id
 from .outcome import ACTIVE
@@ -37,7 +37,7 @@ async def recorded_run(source: PlatformSource, thread_id: str, run_id: str, opti
     run = next((run for run in runs if run_id in (client_run_id(run), str(run["run_id"]))), None)
     if run is None:
         raise RunNotFoundError("the thread has no run with this id")
-    made = await made_by(str(run["run_id"]), thread.history())
+    made = await checkpoints_of(str(run["run_id"]), thread.history())
     return one_batch(events_of(thread_id, _info(run), made, options))
 
 

@@ -45,9 +45,9 @@ class Replay(Local):
     `ValueError` if `speed` is not above 0.
 
     Threads are kept in memory, without messages from before the recording. The parts are translated like those of a
-    live run, so readers receive the events that this version makes of them. A recording without parts, as the inspector
-    saves it, is replayed by its events. Lists contain only the thread of the
-    recording. If it has no run in memory, it is shown as the recording ends.
+    live run, so readers receive the events that this version makes of them. Of a recording without parts, as the
+    inspector saves it, the events are played as they are. Lists contain only the thread of the recording. If it has no
+    run in memory, it is shown as the recording ends.
 
     Example:
         app = agui_app({"fault": Replay(Recording.read("fault.jsonl"))})
