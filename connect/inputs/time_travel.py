@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from typing import Final
+from typing import Final, TypeGuard
 
 from ag_ui.core import RunAgentInput
 
@@ -25,7 +25,7 @@ from ..thread_info import Checkpoint
 from .answers.resume import is_answering
 from .forking import MOST, ForkPoint
 
-LONGEST: Final = 200
+_LONGEST: Final = 200
 """Characters of the id of a checkpoint."""
 
 
@@ -37,11 +37,16 @@ def checkpoint_asked(run_input: RunAgentInput) -> str | None:
     checkpoint_id = command.get("checkpointId") if isinstance(command, Mapping) else None
     if checkpoint_id is None:
         return None
-    if not isinstance(checkpoint_id, str) or not 1 <= len(checkpoint_id) <= LONGEST or "\0" in checkpoint_id:
+    if not is_checkpoint_id(checkpoint_id):
         raise InvalidInputError("forwardedProps.command.checkpointId: expected the id of a checkpoint")
     if is_answering(run_input):
         raise InvalidInputError("expected answers or a checkpoint to run from, got both")
     return checkpoint_id
+
+
+def is_checkpoint_id(value: object) -> TypeGuard[str]:
+    """Returns whether a value from a client may be the id of a checkpoint."""
+    return isinstance(value, str) and 1 <= len(value) <= _LONGEST and "\0" not in value
 
 
 async def point_at(checkpoint_id: str, checkpoints: AsyncGenerator[Checkpoint, None], messages_key: str) -> ForkPoint:

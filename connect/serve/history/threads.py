@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ...finished_runs import has_failed
-from ...inputs.time_travel import LONGEST
+from ...inputs.time_travel import is_checkpoint_id
 from ...platform.look import RUN_ID
 from ...thread_info import Checkpoint, RunInfo
 from ..operations import CheckpointList, ListCheckpoints, ListRuns, ReadRun, Result, RunList
@@ -49,7 +49,7 @@ def _events(call: Call) -> ReadRun:
 
 def _checkpoints(call: Call) -> ListCheckpoints:
     before = call.query.get("before")
-    if before is not None and (not 1 <= len(before) <= LONGEST or "\0" in before):
+    if before is not None and not is_checkpoint_id(before):
         raise invalid("before: expected the id of a checkpoint.")
     return ListCheckpoints(agent=_agent(call), thread_id=call.path["thread"], limit=limit_of(call), before=before)
 
