@@ -24,6 +24,8 @@ TITLE: Final = "agui_title"
 """The metadata key of a thread's title."""
 ARCHIVED: Final = "agui_archived"
 """The metadata key whose value is true for an archived thread."""
+RUN_ID: Final = "agui_run_id"
+"""The key of a run's metadata with the id that its client gave it, because platforms make run ids of their own."""
 LIMIT: Final = 20
 """The number of threads, or checkpoints, in one answer, if no limit is passed."""
 _OPENING: Final = 60
@@ -114,6 +116,11 @@ class Checkpoint:
     def run_id(self) -> str | None:
         """The id of the run that made it."""
         return self.metadata.get("run_id")
+
+    @property
+    def client_run_id(self) -> str | None:
+        """The id under which that run is emitted: its client's, or else `run_id`."""
+        return self.metadata.get(RUN_ID) or self.run_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

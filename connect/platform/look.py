@@ -14,14 +14,10 @@ from ..access import Metadata
 from ..inputs.thread_state import ThreadState
 from ..page_calls import page_calls, questions
 from ..run_outcome import RunOutcome
-from ..thread_info import Checkpoint, CheckpointTask
+from ..thread_info import RUN_ID, Checkpoint, CheckpointTask
 from .outcome import interrupts_of, run_outcome
 
 JsonObject = Mapping[str, Any]
-
-RUN_ID: Final = "agui_run_id"
-"""The key of a run's metadata with the id that its client gave it, because platforms make run ids of their own."""
-
 
 WRITTEN: Final = "agui_written"
 """The key of a run's metadata that names, as JSON, the checkpoint that the run continues from, and the channels that it

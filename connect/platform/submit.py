@@ -43,10 +43,10 @@ from ..inputs.thread_state import ThreadState
 from ..inputs.unsent import without_pending
 from ..run_outcome import PastErrors, Subgraph
 from ..submission import NewRun, ThreadRead, submit
-from ..thread_info import Checkpoint
+from ..thread_info import RUN_ID, Checkpoint
 from .join.attach import Attachment
 from .join.run_stream import run_events
-from .look import RUN_ID, WRITTEN, JsonObject, Look, client_run_id, has_kwargs, written_at, written_mark
+from .look import WRITTEN, JsonObject, Look, client_run_id, has_kwargs, written_at, written_mark
 from .outcome import ACTIVE, subgraphs
 from .source import PlatformSource
 from .thread import PlatformThread

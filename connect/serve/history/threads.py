@@ -18,7 +18,6 @@ from typing import Any, Final
 
 from ...finished_runs import has_failed
 from ...inputs.time_travel import is_checkpoint_id
-from ...platform.look import RUN_ID
 from ...thread_info import Checkpoint, RunInfo
 from ..operations import CheckpointList, ListCheckpoints, ListRuns, ReadRun, Result, RunList
 from ..protocol import Call, Endpoint, Reply, invalid, limit_of, plain_reply
@@ -73,7 +72,7 @@ def _checkpoint(checkpoint: Checkpoint, state: Any) -> dict[str, Any]:
         "id": checkpoint.id,
         "parentId": checkpoint.parent_id,
         "createdAt": checkpoint.created_at,
-        "runId": checkpoint.metadata.get(RUN_ID) or checkpoint.run_id,
+        "runId": checkpoint.client_run_id,
         "source": checkpoint.metadata.get("source"),
         "next": list(checkpoint.next),
         "asks": any(task.interrupts for task in checkpoint.tasks),

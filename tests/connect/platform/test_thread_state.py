@@ -3,10 +3,11 @@
 from typing import Any
 
 import pytest
-from langgraph_agui.connect.platform.look import RUN_ID, Look, ThreadRuns, client_run_id
+from langgraph_agui.connect.platform.look import Look, ThreadRuns, client_run_id
 from langgraph_agui.connect.platform.outcome import paused
 from langgraph_agui.connect.platform.submit import create_arguments
 from langgraph_agui.connect.run_outcome import Subgraph
+from langgraph_agui.connect.thread_info import RUN_ID
 from langgraph_agui.translator import Finished
 
 ASKED: dict[str, Any] = {"id": "i", "value": "really?"}
