@@ -108,10 +108,15 @@ def state_at(thread_id: str, checkpoint: Checkpoint, options: Options) -> Any:
     return view.state
 
 
+def failure_after(checkpoint: Checkpoint) -> Any:
+    """Returns the error that a node raised next after a checkpoint, as it is stored; None if none did."""
+    return next((stored_error(task.error) for task in checkpoint.tasks if _has_failed(task)), None)
+
+
 def _unfinished_steps(last: Checkpoint) -> list[str]:
     """Returns the nodes that ran after the last checkpoint of a run, and asked or failed. Clients take the last one for
     the one that failed."""
-    return [task.node for task in sorted(last.tasks, key=has_failed) if task.interrupts or task.error is not None]
+    return [task.node for task in sorted(last.tasks, key=_has_failed) if task.interrupts or task.error is not None]
 
 
 def _ending(last: Checkpoint, status: FinishedStatus) -> Ending:
@@ -119,9 +124,8 @@ def _ending(last: Checkpoint, status: FinishedStatus) -> Ending:
     interrupts = [interrupt for task in last.tasks if task.error is None for interrupt in task.interrupts]
     if interrupts:
         return Finished(interrupts, last.values)
-    failures = [task.error for task in last.tasks if has_failed(task)]
-    if failures:
-        return Failed(stored_error(failures[0]))
+    if (failure := failure_after(last)) is not None:
+        return Failed(failure)
     if status == "cancelled" or any(task.error is not None for task in last.tasks):
         return Cancelled()
     if last.next and status in ("interrupted", "finished"):
@@ -133,12 +137,12 @@ def _status_after(last: Checkpoint) -> FinishedStatus:
     """Returns how a run ended, as far as its last checkpoint shows."""
     if any(task.interrupts and task.error is None for task in last.tasks):
         return "interrupted"
-    if any(map(has_failed, last.tasks)):
+    if failure_after(last) is not None:
         return "failed"
     return "unknown" if last.next else "finished"
 
 
-def has_failed(task: CheckpointTask) -> bool:
+def _has_failed(task: CheckpointTask) -> bool:
     """Returns whether a node raised an error. A node that was cancelled has one too, which does not count."""
     return task.error is not None and stored_error(task.error) != CANCELLED
 

@@ -138,7 +138,7 @@ _CHECKPOINT: Final = _object(
         "source": _nullable(_TEXT),
         "next": {"type": "array", "items": _TEXT},
         "asks": _BOOLEAN,
-        "failed": _BOOLEAN,
+        "error": _nullable(_object({"message": _TEXT, "code": _nullable(_TEXT)})),
         "state": {},
     }
 )

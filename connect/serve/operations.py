@@ -274,11 +274,25 @@ class RunList:
 
 
 @dataclass(frozen=True, slots=True)
+class ShownCheckpoint:
+    """A checkpoint as a client sees it.
+
+    - `state`: its state.
+    - `error`: the `message` and the `code` of what a node raised next, as far as clients may know it
+      (`Options.error_detail`). None if none did.
+    """
+
+    checkpoint: Checkpoint
+    state: Any
+    error: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
 class CheckpointList:
-    """Checkpoints of a thread, each with its state as a client sees it. `next`: the `before` of the next page, or None
+    """Checkpoints of a thread. `next`: the `before` of the next page, or None
     after the last one. `writable`: the channels that the client of a run may write."""
 
-    checkpoints: Sequence[tuple[Checkpoint, Any]]
+    checkpoints: Sequence[ShownCheckpoint]
     next: str | None
     writable: Sequence[str]
 

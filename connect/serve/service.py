@@ -17,7 +17,7 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
-from ...translator import PROTOCOL_VERSION, Options
+from ...translator import PROTOCOL_VERSION, Options, error_event
 from ...translator import events as agui
 from ..backend import Backend
 from ..errors import (
@@ -33,12 +33,12 @@ from ..errors import (
 from ..events.encoded import Batch, Batches
 from ..events.readers import direct_options
 from ..events.relay import Relayed, relaying
-from ..finished_runs import state_at
+from ..finished_runs import failure_after, state_at
 from ..inputs.channels import writable
 from ..inputs.input_schemas import client_schemas
 from ..local.backend import Local
 from ..open_thread import OpenThread, with_errors
-from ..thread_info import ARCHIVED, ThreadInfo, ThreadPage
+from ..thread_info import ARCHIVED, Checkpoint, ThreadInfo, ThreadPage
 from .agents import Agent, AgentNames
 from .errors import Refusal, label_request, log_refusal, refusal_of
 from .limits import Capacity, Limits
@@ -67,6 +67,7 @@ from .operations import (
     Result,
     Run,
     RunList,
+    ShownCheckpoint,
     Stop,
     Stopped,
     ThreadList,
@@ -302,7 +303,7 @@ class Service:
         page = await thread.checkpoints(operation.limit, operation.before)
         intake = await opened.agent.intake_for(caller.request)
         _, channels = await thread.backend.input_schemas(options)
-        shown = await asyncio.to_thread(lambda: [(each, state_at(thread.id, each, options)) for each in page])
+        shown = await asyncio.to_thread(lambda: [_shown(thread.id, checkpoint, options) for checkpoint in page])
         older = page[-1].id if len(page) == operation.limit else None
         return CheckpointList(shown, older, sorted(writable(channels, intake)))
 
@@ -423,6 +424,14 @@ class Service:
             has_offsets=has_offsets,
             server=opened.server,
         )
+
+
+def _shown(thread_id: str, checkpoint: Checkpoint, options: Options) -> ShownCheckpoint:
+    """Returns a checkpoint as a client sees it with these options."""
+    failure = failure_after(checkpoint)
+    error = None if failure is None else error_event(failure, options.error_detail)
+    said = None if error is None else {"message": error["message"], "code": error.get("code")}
+    return ShownCheckpoint(checkpoint, state_at(thread_id, checkpoint, options), said)
 
 
 @relaying

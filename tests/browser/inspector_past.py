@@ -24,10 +24,13 @@ class State(MessagesState):
 
 
 async def choose(state: State) -> dict[str, Any]:
-    return {"city": "Porto", "days": len(state["messages"]), "notes": ["chosen"]}
+    city = "Atlantis" if "sea" in state["messages"][-1].text else "Porto"
+    return {"city": city, "days": len(state["messages"]), "notes": ["chosen"]}
 
 
 async def look(state: State) -> dict[str, Any]:
+    if state["city"] == "Atlantis":
+        raise LookupError("no way leads to Atlantis")
     return {"notes": [f"looked at {state['city']}"]}
 
 

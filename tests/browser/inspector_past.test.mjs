@@ -2,7 +2,7 @@
 // started again; and what is left of a run whose events are not kept.
 
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -176,6 +176,39 @@ test("a thread runs again from a checkpoint, with another state, and what it lef
       assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 320);
       assert.ok((await page.getByLabel("Speed").boundingBox()).x + (await page.getByLabel("Speed").boundingBox()).width <= 320);
       await page.screenshot({ path: join(import.meta.dirname, "../../test-artefacts/inspector-checkpoints-narrow.png") });
+    }),
+  );
+});
+
+test("why a run failed is found in the page the next day, sent to somebody, and the thread is run right from before", async (t) => {
+  await onStage([], (stage) =>
+    stage.visit(t, {}, async (inspector, page) => {
+      await inspector.begins("trip", "Which city in the sea?");
+      await page.getByText("The reason is in the server’s log.").waitFor();
+      thread = inspector.thread;
+    }),
+  );
+  await onStage(["--debug", "--state", "city"], (stage) =>
+    stage.visit(t, {}, async (inspector, page) => {
+      await page.getByRole("link", { name: /Which city in the sea/ }).click();
+      await page.getByText("The run failed in look", { exact: true }).waitFor();
+      await inspector.tab("Checkpoints");
+      await page.locator(".checkpoint", { hasText: "failed" }).click();
+      await page.locator(".checkpoint-open").getByText("no way leads to Atlantis").waitFor();
+      await page.screenshot({ path: join(import.meta.dirname, "../../test-artefacts/inspector-why-it-failed.png") });
+      assert.deepEqual(await inspector.violations(), []);
+
+      await page.getByRole("button", { name: "Send this run" }).click();
+      const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Save the file" }).click()]);
+      const sent = await readFile(await download.path(), "utf8");
+      assert.match(sent, /LookupError/);
+      assert.doesNotMatch(sent, /Atlantis/); // a part of the state, which was not chosen
+
+      await inspector.press("Edit the state");
+      await page.getByLabel("State to run with").fill('{"city": "Faro"}');
+      await inspector.press("Run with this state");
+      await inspector.shows("Go to Faro for 1 days.");
+      await inspector.is("Idle");
     }),
   );
 });

@@ -5,7 +5,7 @@
     GET /threads/{id}/events    the events of a run that has ended, each with its `timestamp`, as an event stream or as
                                 lines of JSON; ?agent=&run=
     GET /threads/{id}/checkpoints   {"checkpoints": [...], "next", "writable"}, newest first: id, parentId, createdAt,
-                                runId, source, next, asks, failed, state. `next` is the `before` of the next page.
+                                runId, source, next, asks, error, state. `next` is the `before` of the next page.
                                 ?agent=&limit=&before=
 
 The id of a thread, and the parameter `agent`, are those of the other routes of threads (`copilotkit.threads`).
@@ -16,10 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from ...finished_runs import has_failed
 from ...inputs.time_travel import is_checkpoint_id
-from ...thread_info import Checkpoint, RunInfo
-from ..operations import CheckpointList, ListCheckpoints, ListRuns, ReadRun, Result, RunList
+from ...thread_info import RunInfo
+from ..operations import CheckpointList, ListCheckpoints, ListRuns, ReadRun, Result, RunList, ShownCheckpoint
 from ..protocol import Call, Endpoint, Reply, invalid, limit_of, plain_reply
 
 _THREAD: Final = "/threads/{thread:path}"
@@ -62,12 +61,13 @@ def _reply(call: Call, result: Result) -> Reply:
     if isinstance(result, RunList):
         return Reply({"runs": [_json(run) for run in result.runs]})
     if isinstance(result, CheckpointList):
-        checkpoints = [_checkpoint(checkpoint, state) for checkpoint, state in result.checkpoints]
+        checkpoints = [_checkpoint(shown) for shown in result.checkpoints]
         return Reply({"checkpoints": checkpoints, "next": result.next, "writable": result.writable})
     return plain_reply(result)
 
 
-def _checkpoint(checkpoint: Checkpoint, state: Any) -> dict[str, Any]:
+def _checkpoint(shown: ShownCheckpoint) -> dict[str, Any]:
+    checkpoint = shown.checkpoint
     return {
         "id": checkpoint.id,
         "parentId": checkpoint.parent_id,
@@ -76,8 +76,8 @@ def _checkpoint(checkpoint: Checkpoint, state: Any) -> dict[str, Any]:
         "source": checkpoint.metadata.get("source"),
         "next": list(checkpoint.next),
         "asks": any(task.interrupts for task in checkpoint.tasks),
-        "failed": any(map(has_failed, checkpoint.tasks)),
-        "state": state,
+        "error": shown.error,
+        "state": shown.state,
     }
 
 

@@ -1,6 +1,7 @@
 """The checkpoints of a thread over HTTP, and runs from one of them: graphs of this process, and a LangGraph server."""
 
 import operator
+import typing
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,6 +13,8 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.connect import Intake, Platform
 from langgraph_agui.connect.serve import Agent, agui_app
 from langgraph_agui.connect.testing import check_stream
+from langgraph_agui.translator import Options
+from langgraph_agui.translator.options import ErrorDetail
 from langgraph_sdk import get_client
 
 from tests.support.servers.serving import events_of, posted, served
@@ -50,7 +53,8 @@ def own(user: str, action: str, agent: str, thread_id: str | None) -> Any:
 
 @asynccontextmanager
 async def client_of(source: Any, *, state: Any = ("city",), **how: Any) -> AsyncIterator[httpx.AsyncClient]:
-    app = agui_app({"trip": Agent(source, intake=Intake(state=state))}, **how)
+    agent = source if isinstance(source, Agent) else Agent(source, intake=Intake(state=state))
+    app = agui_app({"trip": agent}, **how)
     async with served(app) as server, server.client() as client:
         yield client
 
@@ -113,6 +117,27 @@ async def test_the_checkpoints_of_a_thread_are_listed_in_pages_with_the_state_th
             ("/threads/t/checkpoints?before=", 422),
         ):
             assert (await client.get(path)).status_code == status, path
+
+
+async def test_a_checkpoint_says_what_a_node_raised_as_far_as_clients_may_know_it() -> None:
+    async def pay(state: State) -> dict[str, Any]:
+        raise KeyError("a rate for GPB")
+
+    graph = StateGraph(State).add_sequence([pay]).add_edge(START, "pay").compile(checkpointer=InMemorySaver())
+    shown = dict[str, Any]()
+    for detail in typing.get_args(ErrorDetail):
+        async with client_of(Agent(graph, options=Options(error_detail=detail))) as client:
+            if not shown:
+                await ran(client, "t", "pay")
+            listed = (await checkpoints_of(client, "t"))["checkpoints"]
+        assert [each["error"] for each in listed[1:]] == [None]
+        shown[detail] = listed[0]["error"]
+    assert shown.pop("full") == shown["message"]
+    assert shown == {
+        "none": {"message": "The run failed.", "code": None},
+        "code": {"message": "The run failed.", "code": "KeyError"},
+        "message": {"message": "a rate for GPB", "code": "KeyError"},
+    }
 
 
 async def test_a_run_from_a_checkpoint_is_the_newest_branch_with_the_state_that_it_was_given() -> None:

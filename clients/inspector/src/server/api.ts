@@ -139,9 +139,10 @@ export interface Checkpoint {
   readonly source: string | null;
   /** The nodes that run next; none at the end of a run. */
   readonly next: readonly string[];
-  /** Whether one of them asked, or failed. */
+  /** Whether one of them asked. */
   readonly asks: boolean;
-  readonly failed: boolean;
+  /** What one of them raised, as far as the server says it. */
+  readonly error: { readonly message: string; readonly code: string | null } | null;
   readonly state: JsonObject;
 }
 

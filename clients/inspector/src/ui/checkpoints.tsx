@@ -9,6 +9,7 @@ import type { Checkpoint } from "../server/api.ts";
 import { latest, runFrom, session } from "../session.ts";
 import { DraftArea } from "./draft_area.tsx";
 import { JsonTree } from "./json_view.tsx";
+import { Failure } from "./message.tsx";
 import { pane } from "./panes.ts";
 import { clock } from "./times.ts";
 
@@ -26,7 +27,7 @@ export function Checkpoints() {
             <button type="button" class="checkpoint" aria-expanded={open === checkpoint.id} onClick={() => setOpen(open === checkpoint.id ? null : checkpoint.id)}>
               <span class="checkpoint-time">{checkpoint.createdAt === null ? "" : clock(Date.parse(checkpoint.createdAt))}</span>
               <span class="checkpoint-next">{nameOf(checkpoint)}</span>
-              {checkpoint.failed && <span class="word failed">failed</span>}
+              {checkpoint.error && <span class="word failed">failed</span>}
               {checkpoint.asks && <span class="word waiting">asked</span>}
               {!branch.value.has(checkpoint.id) && <span class="quiet">another branch</span>}
             </button>
@@ -70,6 +71,7 @@ function Opened({ checkpoint, close }: { checkpoint: Checkpoint; close: () => vo
   const isEnd = checkpoint.next.length === 0;
   return (
     <div class="checkpoint-open">
+      {checkpoint.error && <Failure message={checkpoint.error.message} code={checkpoint.error.code} />}
       {draft === null ? (
         <JsonTree value={checkpoint.state} />
       ) : (

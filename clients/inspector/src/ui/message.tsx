@@ -211,6 +211,30 @@ interface RunErrorProps {
 /** What a server says that keeps the reason to itself. */
 export const UNSAID = "The run failed.";
 
+/** Why something failed, or where that is said. Checkpoints have the reason, and the server gives it to whom it may. */
+function Reason({ message }: { message: string }) {
+  if (message !== UNSAID) return <p class="reason">{message}</p>;
+  return (
+    <p class="hint">
+      The reason is in the server’s log. A server that is started with <code>--debug</code> says it in <i>Checkpoints</i>, and of later runs here as well.
+    </p>
+  );
+}
+
+/** Why a node failed. */
+export function Failure({ message, code }: { message: string; code: string | null }) {
+  return (
+    <div class="notice error failure">
+      {code && (
+        <p>
+          <strong>{code}</strong>
+        </p>
+      )}
+      <Reason message={message} />
+    </div>
+  );
+}
+
 /** That a run failed, where, why, and what can be done. */
 export function RunError({ message, code, step, again }: RunErrorProps) {
   return (
@@ -227,12 +251,7 @@ export function RunError({ message, code, step, again }: RunErrorProps) {
         </strong>
         {code && <code class="code-word">{code}</code>}
       </p>
-      {message !== UNSAID && <p class="reason">{message}</p>}
-      {message === UNSAID && (
-        <p class="hint">
-          The reason is in the server’s log. Started with <code>--debug</code>, the server says it here as well.
-        </p>
-      )}
+      <Reason message={message} />
       <div class="failure-actions">
         {again && (
           <button type="button" class="small" onClick={again}>
