@@ -36,7 +36,7 @@ from .inputs.plan import Again, Begin, Collect, Drop, Fork, GoBack, GoOn, Nothin
 from .inputs.planning import NoEdits, make_plan
 from .inputs.request import RunRequest
 from .inputs.thread_state import ThreadState
-from .inputs.time_travel import checkpoint_asked, point_at
+from .inputs.time_travel import find_checkpoint, requested_checkpoint
 from .replaced_messages import outcome_with_replaced
 from .run_outcome import RunOutcome
 from .thread_info import Checkpoint
@@ -68,7 +68,9 @@ class NewRun:
     state: ThreadState
     """The thread at the checkpoint where it starts."""
     checkpoint: Checkpoint | None = None
-    """The earlier checkpoint where it starts; None is the newest one."""
+    """The earlier checkpoint where it starts; None is the newest one. If the run continues there with values, it starts
+    at a copy of the checkpoint: what is written next to a checkpoint stays there, and would be part of every later run
+    from it."""
     answers: Mapping[str, Any] | None = None
     """The answers that it resumes with, by interrupt id."""
     rest: RunRequest | None = None
@@ -109,8 +111,8 @@ class Port(Protocol):
         """Saves the pending writes of the thread's last run, and gives up its unfinished work."""
 
     async def write(self, values: Mapping[str, Any]) -> bool:
-        """Writes values to channels of a thread on which nothing is to be done, as the input of a run would, without a
-        run. Returns whether the graph lets them be written."""
+        """Writes values to channels of a thread that has no unfinished work, as the input of a run would, but starts no
+        run. Returns whether the values were written; some graphs do not allow it."""
 
     async def start(self, run: NewRun) -> Batches:
         """Starts a run on the thread as it was last read, and returns the events for the input's client. Raises
@@ -153,7 +155,7 @@ async def submit(request: RunRequest, port: Port) -> Batches:
 
 async def _plan(request: RunRequest, state: ThreadState, port: Port) -> tuple[Plan, ForkPoint | None]:
     """Returns the plan of an input, and the earlier checkpoint at which to carry it out, or None for the newest."""
-    checkpoint_id = checkpoint_asked(request.run_input)
+    checkpoint_id = requested_checkpoint(request.run_input)
     if checkpoint_id is None:
         takes_messages = _takes_messages(port.channels, state)
         return await make_plan(request, state, port.history, port.no_edits, takes_messages=takes_messages)
@@ -161,7 +163,7 @@ async def _plan(request: RunRequest, state: ThreadState, port: Port) -> tuple[Pl
         return Nothing(), None
     if state.is_new:
         raise InvalidInputError("the thread has no checkpoint with this id")
-    return GoBack(), await point_at(checkpoint_id, port.history(), request.options.messages_key)
+    return GoBack(), await find_checkpoint(checkpoint_id, port.history(), request.options.messages_key)
 
 
 def _takes_messages(channels: InputChannels, state: ThreadState) -> bool:
@@ -194,10 +196,10 @@ async def _new_run(
 
     def make_input() -> tuple[GraphInput, list[str]]:
         run_input, intake = request.run_input, request.intake
-        newest = state  # what a client sends from an earlier checkpoint is compared with what that has
-        if not isinstance(plan, GoBack):
-            newest = replace(state, values=thread.state.values)  # the client has these, wherever the run starts
-        unwritten = note_unused(port.unused, port.channels, run_input, intake, newest, request.options, port.label)
+        # What the client has changed is seen from what it had: the newest values, wherever the run starts, or those of
+        # the checkpoint that it names.
+        before = state if isinstance(plan, GoBack) else replace(state, values=thread.state.values)
+        unwritten = note_unused(port.unused, port.channels, run_input, intake, before, request.options, port.label)
         added = graph_input(run_input, messages, state, port.channels, intake, request.added)
         return added, [] if thread.attach is not None else unwritten  # what the active run has changed is not known yet
 

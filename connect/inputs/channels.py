@@ -58,12 +58,12 @@ _WHY: Final = {
 }
 """Reasons why something that a client sends does not reach a graph, by kind."""
 _CONTEXT: Final = "context"
-"""The field of `forwardedProps` with the fields of the runtime context that a client sets."""
+"""The field of `forwardedProps` that has the values of a client for the runtime context."""
 _NO_ARGUMENTS: Final[Mapping[str, Any]] = {"type": "object", "properties": {}}
 _CHANNELS: Final = ("tools", "copilotkit", "ag-ui")
 _FIELDS: Final = (*_CHANNELS, "ag_ui", "context")
 CONVENTIONS: Final = frozenset(_FIELDS)
-"""Names under which a front end's tools and context are found. Nothing else may be written there."""
+"""Names of channels and fields for a front end's tools and context. A client can write nothing else there."""
 TOOLS: Final = frozenset({*_CHANNELS, "ag_ui"})
 """Names under which the front end's tools may be found, in the state or the context."""
 
@@ -108,8 +108,8 @@ def input_channels_of_schemas(schemas: Mapping[str, Any] | None, messages_key: s
 
 
 def check(channels: InputChannels, intake: Intake) -> None:
-    """Raises `ValueError` if `Intake.state` names a channel that does not exist, or that of the conversation, and if
-    `Intake.context_fields` names a field that does not exist."""
+    """Raises `ValueError` if `Intake.state` names the channel of the conversation or a channel that does not exist, or
+    if `Intake.context_fields` names a field that does not exist."""
     unknown = set[str]() if intake.context_fields == ALL else set(intake.context_fields) - channels.context
     if unknown and channels.names is not None:
         raise ValueError(
@@ -208,9 +208,9 @@ def takes_no_messages(channels: InputChannels, intake: Intake) -> bool:
 
 
 def context_of(channels: InputChannels, run_input: RunAgentInput, intake: Intake, base: Any) -> Any:
-    """Returns the runtime context with the client's tools and context added, and the fields that it may set. `base` is
-    the owner's context. If nothing is added, returns `base`. Raises `InvalidInputError` for a field that does not fit
-    the schema of the context.
+    """Returns the runtime context with the client's tools and context added, and the values of the fields that the
+    client may set. `base` is the owner's context. If nothing is added, returns `base`. Raises `InvalidInputError` for a
+    value that does not fit the schema of the context.
 
     If nobody sets a context, and all of its fields have defaults, a context with these defaults is made, as on a
     LangGraph server. Graphs that were written for one read `runtime.context.model` without a check
@@ -218,7 +218,7 @@ def context_of(channels: InputChannels, run_input: RunAgentInput, intake: Intake
     """
     front_end = _front_end(run_input)
     fields: dict[str, Any] = {name: front_end[name] for name in _FIELDS if name in channels.context}
-    fields |= _set_by_client(channels, run_input, intake)
+    fields |= _fields(channels, run_input, intake)
     if base is None and channels.has_default_context:
         return fields
     if not fields or not (base is None or isinstance(base, Mapping)):
@@ -259,15 +259,15 @@ def _state(channels: InputChannels, run_input: RunAgentInput, intake: Intake) ->
 
 
 def _context_sent(run_input: RunAgentInput) -> Mapping[str, Any]:
-    """Returns what a client has sent for the fields of the runtime context."""
+    """Returns the values that a client has sent for fields of the runtime context, even those that it may not set."""
     props = run_input.forwarded_props
     sent = props.get(_CONTEXT) if isinstance(props, Mapping) else None
     return sent if isinstance(sent, Mapping) else {}
 
 
-def _set_by_client(channels: InputChannels, run_input: RunAgentInput, intake: Intake) -> dict[str, Any]:
-    """Returns the fields of the context that the client sets. Raises `InvalidInputError` for one that does not fit the
-    schema of the context."""
+def _fields(channels: InputChannels, run_input: RunAgentInput, intake: Intake) -> dict[str, Any]:
+    """Returns the client's values for the context fields that it may set. Raises `InvalidInputError` for a value that
+    does not fit the schema of the context."""
     sent, names = _context_sent(run_input), settable(channels, intake)
     fields = {name: sent[name] for name in sorted(names) if name in sent}
     check_context(channels.context_schema, fields)
@@ -295,7 +295,7 @@ def _front_end(run_input: RunAgentInput) -> dict[str, Any]:
 
 
 def _brings(forwarded: Any) -> bool:
-    """Whether `forwardedProps` contains anything but an older client's answer and fields of the context."""
+    """Whether `forwardedProps` contains anything but a `command` and values for the runtime context."""
     if not isinstance(forwarded, Mapping):
         return bool(forwarded)
     return bool(set(forwarded) - {"command", *([_CONTEXT] if isinstance(forwarded.get(_CONTEXT), Mapping) else [])})

@@ -1,11 +1,14 @@
 """Checks the values that a client sends for a graph's channels and context fields against the graph's schemas. Pure.
 
-A value is refused only if the run would fail with it: a channel's if the input's schema is a pydantic model, with which
-LangGraph checks what nodes get, and a context field's if it does not fit the JSON schema of the context. Other schemas
-are annotations that nothing enforces, and existing pages may send what they do not allow.
+A value is refused only if the run would fail with it:
 
-An error text has the place of each value and what is expected there (`state.trip.seats: expected a valid integer`), so
-that a page can show it at the field. It quotes no value.
+- a value for a channel, if the schema of the graph's input is a pydantic model and refuses it. LangGraph validates what
+  nodes get with this model. Any other input schema is an annotation that nothing enforces, and existing pages may send
+  what it does not allow.
+- a value for a context field, if it does not fit the JSON schema of the context.
+
+An error text names the place of each value and what is expected there (`state.trip.seats: expected a valid integer`),
+so that a page can show it at the field. It quotes no value.
 """
 
 from __future__ import annotations
@@ -35,7 +38,7 @@ def check_values(model: type[BaseModel] | None, values: Mapping[str, Any]) -> No
         wrong = [detail for detail in details if detail["loc"] and detail["loc"][0] in values]
         if wrong:
             raise InvalidInputError("; ".join(_misfit_of(detail, values) for detail in wrong[:_MOST])) from None
-    except Exception:  # of the owner's own validator: the run raises it again, and logs it
+    except Exception:  # from a validator of the owner: the run raises it again, and logs it
         return
 
 
@@ -61,8 +64,8 @@ def object_schema(schema: Any) -> Mapping[str, Any]:
 
 
 def _misfit_of(detail: Any, values: Any) -> str:
-    """Returns where a value is that a model has refused, and what is expected there. `loc` also has names of types,
-    which are in no value."""
+    """Returns the place of a value that a model has refused, and what is expected there. `loc` may also contain names
+    of types, which are no part of the place."""
     where, value, last = "state", values, detail["loc"][-1]
     for part in detail["loc"]:
         if isinstance(value, Mapping) and isinstance(part, str):

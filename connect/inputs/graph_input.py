@@ -61,10 +61,10 @@ def graph_input(
 
 
 def results_input(state: ThreadState, results: Sequence[Message], channels: InputChannels) -> dict[str, Any]:
-    """Returns the values to write to channels so that these results follow their calls, in a thread whose other calls
-    still wait for the page."""
+    """Returns the values to write to channels, so that these results follow their calls in a thread that has other
+    calls which still wait for the page."""
     assert channels.messages_key is not None
-    return {channels.messages_key: _conversation(state, results, channels, is_whole=False)}
+    return {channels.messages_key: _conversation(state, results, channels, is_last=False)}
 
 
 def context_for(channels: InputChannels, run_input: RunAgentInput, intake: Intake, added: Prepared) -> Any:
@@ -75,12 +75,12 @@ def context_for(channels: InputChannels, run_input: RunAgentInput, intake: Intak
     return context_of(channels, run_input, intake, context)
 
 
-def _conversation(state: ThreadState, new: Sequence[Message], channels: InputChannels, *, is_whole: bool = True) -> Any:
+def _conversation(state: ThreadState, new: Sequence[Message], channels: InputChannels, *, is_last: bool = True) -> Any:
     """Returns the value to write to the conversation's channel so that the new messages follow the stored ones.
-    `is_whole`: whether the calls that have no result then do not get one from the page."""
+    `is_last`: whether the page sends no more results, so that a call that has none gets one that says so."""
     stored = [*state.messages, *state.brought]
     complete, rest = _place_results(stored, to_graph_messages(new))
-    added = _complete(complete, rest, is_whole=is_whole)
+    added = _complete(complete, rest, is_last=is_last)
     if channels.is_plain:
         return [*complete, *added]
     is_replaced = state.is_replaced or len(complete) > len(stored)
@@ -108,13 +108,13 @@ def _place_results(stored: Sequence[Any], new: Sequence[BaseMessage]) -> tuple[l
     return messages, rest
 
 
-def _complete(stored: Sequence[Any], new: Iterable[BaseMessage], *, is_whole: bool) -> list[BaseMessage]:
+def _complete(stored: Sequence[Any], new: Iterable[BaseMessage], *, is_last: bool) -> list[BaseMessage]:
     """Returns the messages that follow the stored ones, with results directly after their calls and in their order. A
-    call without a result gets one that says so, if the messages are whole."""
+    call without a result gets one that says so, if `is_last` (see `_conversation`)."""
     items = list(new)
     results = {message.tool_call_id: message for message in items if isinstance(message, ToolMessage)}
     rest = [message for message in items if not isinstance(message, ToolMessage)]
-    messages = list(_results_of(dict(unanswered_calls(stored)), results, continues=is_whole and bool(items)))
+    messages = list(_results_of(dict(unanswered_calls(stored)), results, continues=is_last and bool(items)))
     for index, message in enumerate(rest):
         messages.append(message)
         if isinstance(message, AIMessage):

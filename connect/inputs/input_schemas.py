@@ -1,8 +1,8 @@
-"""Describes to clients what they may send to a graph: `ClientSchemas`, for pages that make a form of it. Pure.
+"""Describes to clients what they may send to a graph: `ClientSchemas`, from which a page can make a form. Pure.
 
-Only what clients may write is described: the channels that their state may be written to, and the fields of the context
-that they may set. The names of the others are listed apart, for whoever may manage the agent: it is the owner who may
-open them.
+Only what clients may write is described: the channels that their state is written to, and the fields of the context
+that they may set. The names of the other channels and fields are listed separately, for clients that may manage the
+agent's threads. Only the owner can let clients write them.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ Schema = dict[str, Any]
 class ClientSchemas:
     """What a client may send to a graph.
 
-    - `input`, `context`: JSON schemas of objects: the state that it may write, and the context that it may set. None if
-      the graph's schemas are not known.
+    - `input`, `context`: JSON schemas of objects: the state that the client may write, and the context that it may set.
+      None if the graph's schemas are not known.
     - `messages`: whether the graph takes messages.
     - `closed_input`, `closed_context`: the names of the other channels of the graph's input, and of the other fields of
-      its context. Clients may not write them.
+      its context, which clients may not write.
     """
 
     input: Schema | None
@@ -40,27 +40,26 @@ class ClientSchemas:
 
 
 def client_schemas(schemas: Mapping[str, Any], channels: InputChannels, intake: Intake) -> ClientSchemas:
-    """Returns what a client may send. `schemas`: those of the graph, as a LangGraph server describes them
+    """Returns what a client may send. `schemas`: those of the graph, under the names that a LangGraph server gives them
     (`input_schema`, `context_schema`)."""
     names, fields = writable(channels, intake), settable(channels, intake)
-    own = {channels.messages_key, *CONVENTIONS}
     return ClientSchemas(
-        input=_selected(schemas.get("input_schema"), names, is_checked=channels.model is not None),
-        context=_selected(schemas.get("context_schema"), fields, is_checked=True),
+        input=_select(schemas.get("input_schema"), names, is_checked=channels.model is not None),
+        context=_select(schemas.get("context_schema"), fields, is_checked=True),
         messages=not takes_no_messages(channels, intake),
-        closed_input=_others(channels.names or (), names | own),
-        closed_context=_others(channels.context, fields | CONVENTIONS),
+        closed_input=_without(names | CONVENTIONS | {channels.messages_key}, channels.names or ()),
+        closed_context=_without(fields | CONVENTIONS, channels.context),
     )
 
 
-def _others(names: Iterable[str], known: Set[str | None]) -> tuple[str, ...]:
-    return tuple(sorted(name for name in names if name not in known and not name.startswith("_")))
+def _without(open_names: Set[str | None], names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(name for name in names if name not in open_names and not name.startswith("_")))
 
 
-def _selected(schema: Any, names: Set[str], *, is_checked: bool) -> Schema | None:
-    """Returns the schema of an object with these properties only, and the definitions that they refer to. None for a
-    schema without properties. `is_checked`: whether the graph insists on the properties that are required. Those of a
-    `TypedDict` are all required, also those that only the graph's nodes write."""
+def _select(schema: Any, names: Set[str], *, is_checked: bool) -> Schema | None:
+    """Returns the schema of an object with only these properties, and the definitions that they refer to. Returns None
+    for a schema without properties. `is_checked`: whether the graph refuses an object without its required properties.
+    In the schema of a `TypedDict` all properties are required, even those that only the graph's nodes write."""
     if not isinstance(schema, Mapping):
         return None
     definitions, described = schema.get(_DEFINITIONS), object_schema(schema)
@@ -70,7 +69,7 @@ def _selected(schema: Any, names: Set[str], *, is_checked: bool) -> Schema | Non
         return None
     selected = {name: value for name, value in properties.items() if name in names}
     required = [name for name in described.get("required") or () if name in selected] if is_checked else []
-    used = _used(selected, definitions)
+    used = _definitions_in(selected, definitions)
     return {
         "type": "object",
         "properties": selected,
@@ -79,7 +78,7 @@ def _selected(schema: Any, names: Set[str], *, is_checked: bool) -> Schema | Non
     }
 
 
-def _used(schema: Any, definitions: Mapping[str, Any]) -> set[str]:
+def _definitions_in(schema: Any, definitions: Mapping[str, Any]) -> set[str]:
     """Returns the names of the definitions that a schema refers to, and that those refer to."""
     used, parts = set[str](), [schema]
     while parts:

@@ -49,7 +49,7 @@ PAGE_CALLS: Final = frozenset({"log_a2ui_event"})
 (https://github.com/ag-ui-protocol/ag-ui/tree/main/middlewares/a2ui-middleware)."""
 
 _WORDS: Final = (("state", ALL), ("state", WITHOUT_MESSAGES), ("context_fields", ALL))
-"""The fields of an `Intake` that may be a word in place of names, with these words."""
+"""The fields of an `Intake` that accept a word instead of names, each with such a word."""
 
 Prepare = Callable[[RunAgentInput], Prepared | Awaitable[Prepared]]
 
@@ -72,8 +72,8 @@ class Intake:
     `state`: Names of the channels that the client's state is written to. The values are replaced, not reduced. The
         messages can't be named. `"all"` means every channel of the graph's input except the messages, the channels for
         a front end's tools, and names that begin with `_`. It is for graphs that trust their clients.
-        `"without_messages"` means the same for a graph whose input takes no messages, which can't be run in another
-        way, and no channel of any other graph.
+        `"without_messages"` means the same for a graph whose input takes no messages, because nothing but its state
+        can be sent to it. For any other graph it means no channel.
     `context_fields`: Names of the fields of the graph's runtime context that a client sets with the object
         `forwardedProps.context`. A field that the owner sets (`context`, `prepare`) keeps the owner's value. `"all"`
         means every field except those for a front end's tools and context.

@@ -9,7 +9,7 @@ decided elsewhere.
     else                --an edit--------> Fork       from the checkpoint before it; `forking` checks that it is an edit
                         --page's results-> Resume     if calls wait for the page (`PageTools`)
                         --something new--> Begin      or Fork, if messages that are left out count as taken back
-                                         > Collect    these are results of the page, and other calls wait for it too
+                                         > Collect    these are results of the page, and more of its calls wait for one
                         --nothing new----> Again      the list ends in a question, and the thread continues after it:
                                                       the question is answered again
                                          > Nothing    the same, but the question or part of its answer was added to the
@@ -40,17 +40,17 @@ thread has removed.
    That middleware also takes the page's calls out of the message until the agent ends, and an agent in a subgraph has
    messages that the thread lacks. While such a thread waits or has failed, a result of a declared tool waits too
    (`held`), and is run after the answer (`more`).
-   A page may send the results of several calls one by one. The graph runs when it has all of them. Until then, those
-   that have come are stored (`Collect`). Only for calls of tools that the page has declared are results waited for, and
-   only until the user's next message.
+   A page may send the results of several calls one by one. The graph runs when all of them have come. Until then, the
+   results that have come are stored (`Collect`). The thread waits only for results of tools that the page has declared,
+   and only until the user's next message.
 4. A page may also add a pair at the end: an assistant message with calls, and a result for each of them. The thread
    must not have any of them, `Intake.page_calls` must name the tools, and the graph must not have them. Apart from its
    calls, the content of the assistant message is ignored. While the thread waits, no pair is accepted. (A pair of any
    other tool may come from a run that emitted it without saving it, or may be made up.)
 5. A message with a known id and other content is an edit, unless the thread once had that content. Only messages of
    users can be edited. While an interrupt is pending, edits wait, as new messages do.
-6. A call that waits for the page (`ThreadState.page_calls`) takes a result that names it, whoever sends it, and
-   whichever tools that client declares. It blocks nothing: a new message of a user answers it as not run. If the
+6. A call that waits for the page (`ThreadState.page_calls`) takes a result that names it from any client, even
+   from one that does not declare the tool. It blocks nothing: a new message of a user answers it as not run. If the
    thread's own messages have the call, that is a turn with the results and the message, for which the model is called
    once. If a graph inside the thread has made the call, that graph continues with the results first, and the message is
    run after it (`more`). If the graph then waits for the page again, the message begins a turn all the same.
@@ -87,7 +87,7 @@ class Begin:
 
 @dataclass(frozen=True, slots=True)
 class Collect:
-    """Nothing runs: these results of the page's tools are stored, and other calls wait for the page."""
+    """Nothing runs: these results of the page's tools are stored, because more of its calls wait for a result."""
 
     results: Sequence[Message]
 
@@ -157,8 +157,8 @@ class Again:
 
 @dataclass(frozen=True, slots=True)
 class GoBack:
-    """The thread continues at an earlier checkpoint, which the client names; see `time_travel`. `plan` does not return
-    it."""
+    """The thread continues at an earlier checkpoint, which the client names; see `time_travel`. `submission` makes this
+    plan, and `plan` never returns it."""
 
 
 Plan = Begin | Collect | Resume | GoOn | Drop | Wait | Nothing | Fork | Again | GoBack
@@ -300,7 +300,7 @@ class _Messages:
         self._declared = declared
         self._known = {*state.page_calls, *(call_id for call_id, _ in of_turn)}
         self.waits_for_results = bool(calls) or bool(self._of_page)
-        """Whether the thread ends with unanswered calls, or has some of the page's tools in its last turn."""
+        """Whether the thread ends with unanswered calls, or its last turn has unanswered calls of the page's tools."""
         pair = self._pair_of_page(set(page_calls) - set(state.own_tools), {call_id for call_id, _ in calls})
         self.new = list(self._sent) if state.is_new else self._find_new(len(self._sent) - len(pair)) + pair
         """The new messages, in the client's order."""
@@ -341,8 +341,7 @@ class _Messages:
 
     @property
     def lacks_results(self) -> bool:
-        """Whether the new messages are results of the page's tools, and calls of the page's tools are left that have
-        none."""
+        """Whether the new messages are only results, and other calls of the page's tools still have no result."""
         answered = {message.tool_call_id for message in self.new if message.role == "tool"}
         is_results = all(message.role == "tool" for message in self.new)
         return is_results and not self._of_page <= answered
@@ -385,7 +384,8 @@ class _Messages:
         return tuple(message.tool_call_id for message in self._last_results())
 
     def _last_results(self) -> list[ToolMessage]:
-        """Returns the results at the end of the client's list, up to one that the thread has."""
+        """Returns the results that end the client's list and are not stored. Messages of systems and developers among
+        them are skipped."""
         results: list[ToolMessage] = []
         for message in reversed(self._sent):
             if isinstance(message, ToolMessage) and message.id not in self._stored:

@@ -1,15 +1,16 @@
-"""Reads which checkpoint of its thread an input asks to run from, and finds it: `checkpoint_asked`, `point_at`. No I/O.
+"""Runs a thread from one of its earlier checkpoints: `requested_checkpoint` reads from an input which one the client
+asks for, and `find_checkpoint` finds it. No I/O.
 
-A client names the checkpoint in `forwardedProps.command.checkpointId`, next to `resume`, with which older clients
-answer interrupts. The run continues there, as LangGraph does: the nodes that are next at the checkpoint run, and what
-they do becomes the newest branch of the thread. Rules:
+A client names the checkpoint in `forwardedProps.command.checkpointId`. (`command` is also where older clients put their
+answers to interrupts, as `resume`.) The run continues at the checkpoint as LangGraph does it: the nodes that are next
+there run, and what they do becomes the newest branch of the thread. Rules:
 
-1. Whoever may run the thread may do this, since an edited message forks a thread too.
+1. Every client that may run the thread may do this, because it can fork the thread by editing a message too.
 2. The input's messages are not read: the conversation is that of the checkpoint. The input's state is written there if
    `Intake.state` names the channels, as in any other run.
-3. A thread that waits for an answer may run from a checkpoint: its questions stay on the branch that is left.
-4. At the end of a run no node is next, so nothing could run from there. A new message is no reason to: a client that
-   wants to say something else edits the message that it said there.
+3. A thread that waits for an answer may run from a checkpoint. Its questions stay on the branch that is left.
+4. A checkpoint at the end of a run is refused, because no node is next there, so that nothing could run. A new message
+   does not change that: to say something else there, a client edits the message that it sent there.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ from .answers.resume import is_answering
 from .forking import MOST, ForkPoint
 
 _LONGEST: Final = 200
-"""Characters of the id of a checkpoint."""
+"""The longest id of a checkpoint, in characters."""
 
 
-def checkpoint_asked(run_input: RunAgentInput) -> str | None:
-    """Returns the id of the checkpoint that an input asks to run from; None if it names none. Raises
-    `InvalidInputError`."""
+def requested_checkpoint(run_input: RunAgentInput) -> str | None:
+    """Returns the id of the checkpoint that an input asks to run from, or None if it does not ask for one. Raises
+    `InvalidInputError` if the input has something else in this place, or answers interrupts too."""
     forwarded = run_input.forwarded_props
     command = forwarded.get("command") if isinstance(forwarded, Mapping) else None
     checkpoint_id = command.get("checkpointId") if isinstance(command, Mapping) else None
@@ -45,13 +46,16 @@ def checkpoint_asked(run_input: RunAgentInput) -> str | None:
 
 
 def is_checkpoint_id(value: object) -> TypeGuard[str]:
-    """Returns whether a value from a client may be the id of a checkpoint."""
+    """Returns whether a value that a client has sent can be the id of a checkpoint."""
     return isinstance(value, str) and 1 <= len(value) <= _LONGEST and "\0" not in value
 
 
-async def point_at(checkpoint_id: str, checkpoints: AsyncGenerator[Checkpoint, None], messages_key: str) -> ForkPoint:
-    """Returns the checkpoint of a thread with this id. `checkpoints`: those of the thread, the newest first, of which
-    `MOST` are read. Raises `InvalidInputError` if it is not among them, or if nothing runs from there."""
+async def find_checkpoint(
+    checkpoint_id: str, checkpoints: AsyncGenerator[Checkpoint, None], messages_key: str
+) -> ForkPoint:
+    """Returns the checkpoint with this id as the point at which the thread continues. `checkpoints`: those of the
+    thread, the newest first. At most `MOST` are read. Raises `InvalidInputError` if it is not among them, or if nothing
+    runs from there."""
     read = 0
     async with aclosing(checkpoints):
         async for checkpoint in checkpoints:
