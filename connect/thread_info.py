@@ -79,11 +79,11 @@ class ThreadPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointTask:
-    """What a node did, or does, next after a checkpoint.
+    """What a node does, or did, directly after a checkpoint.
 
     - `node`: the name of the node.
     - `interrupts`: the interrupts at which it waits, or has waited: LangGraph's objects, or their JSON from a platform.
-    - `error`: the error that it raised, as the checkpointer or the platform keeps it. None if it raised none.
+    - `error`: the error that it raised, as the checkpointer or the platform keeps it. None if it raised no error.
     """
 
     node: str
@@ -99,7 +99,7 @@ class Checkpoint:
     - `created_at`: when it was made, as the checkpointer says (ISO 8601). None if the checkpointer does not say.
     - `values`: the values of the graph's channels, which are its state, as the graph keeps them.
     - `next`: the nodes that run next. Empty after the end of a run.
-    - `tasks`: the same nodes with what is known of them: where they wait, and how they failed.
+    - `tasks`: the same nodes, with the interrupts at which they wait and the errors with which they failed.
     - `run_id`: the id of the run that made it, as the checkpointer or the platform knows it.
     - `metadata`: LangGraph's (`source`, `step`), and those with which its run was started.
     """
@@ -171,8 +171,8 @@ class Threads(Protocol):
 
         - `metadata`: only threads that have all of these values.
         - `status`: only threads with this status.
-        - `text`: only threads whose title and id contain each word of this text, in upper or lower case. A page may be
-          short or empty and still have a next one, since a limited number of threads is looked at for each.
+        - `text`: only threads that have each word of this text in their title or id, in upper or lower case. A page may
+          be short or empty and not be the last, because a limited number of threads is searched for each page.
         - `limit`: the number of threads, at most.
         - `after`: the `next` of the page before; None begins with the newest thread.
         """
@@ -218,8 +218,8 @@ def opening_of(messages: Any) -> str | None:
 
 
 def matches(info: ThreadInfo, text: str | None) -> bool:
-    """Returns whether the title and the id of a thread contain each word of a text, in upper or lower case. Every
-    thread contains no text."""
+    """Returns whether a thread has each word of a text in its title or id, in upper or lower case. If the text is None,
+    every thread matches."""
     named = f"{info.title or ''} {info.thread_id}".casefold()
     return text is None or all(word in named for word in text.casefold().split())
 

@@ -1,5 +1,6 @@
 """Writes the state of an input into the checkpoint from which a run continues: `write_in_place`. For graphs of this
-process. A run that continues at an earlier checkpoint gets a copy of it, which is then the newest.
+process. If that is an earlier checkpoint of the thread, `LocalPort` has copied it, and the state is written into the
+copy.
 
 LangGraph stores the writes of `Command(update=...)` next to the checkpoint from which a run continues. They stay there
 until a superstep has ended, and the next input adds its own. If two inputs continue from one checkpoint (a failed run

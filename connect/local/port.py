@@ -120,8 +120,8 @@ class LocalPort:
         return True
 
     async def _update(self, at: RunnableConfig, values: Mapping[str, Any] | None, as_node: str) -> RunnableConfig:
-        """Writes a checkpoint after the one that `at` names, as if this node had run. Returns the config of the new
-        one."""
+        """Writes a checkpoint after the one that `at` names, as if this node had written the values. Returns the config
+        of the new one."""
         await wait_for_clock(await self._newest_id(), self.label)
         stamp = self._runs.owners.with_known(self._thread.key, self._source.stamp)
         # A checkpoint that no run writes does not get the thread's metadata by itself.
@@ -147,7 +147,7 @@ class LocalPort:
         newest = await self._newest_id() if state.is_unfinished else state.checkpoint_id or ""
         if not run.is_turn:
             if run_input.checkpoint_id is not None and run.input.values:
-                newest = await self._copied(run_input)
+                newest = await self._copy_checkpoint(run_input)
                 run_input = replace(run_input, checkpoint_id=newest)
             config, key = self._config_of(run_input), self._options.messages_key
             left = await write_in_place(self._graph, config, run.input.values, self.label, messages_key=key)
@@ -180,7 +180,7 @@ class LocalPort:
             parent_run_id=request.run_input.parent_run_id,
             stamp=source.stamp,
             made=self._made,
-            translator=source.translator,
+            make_translator=source.make_translator,
         )
 
     async def progress(self, run_input: RunInput) -> Progress:
@@ -219,12 +219,11 @@ class LocalPort:
         )
         return whole if whole.answers is None else whole.before(await self.progress(whole))
 
-    async def _copied(self, run_input: RunInput) -> str:
-        """Returns the id of a copy of the earlier checkpoint at which a run continues. The run's values are written
-        into the copy: what is written next to a checkpoint stays there, and would be the state of every later run
-        from it."""
-        copied = await self._update(self._config_of(run_input), None, "__copy__")
-        return str(copied["configurable"]["checkpoint_id"])
+    async def _copy_checkpoint(self, run_input: RunInput) -> str:
+        """Copies the earlier checkpoint at which a run continues (`NewRun.checkpoint` says why). Returns the id of the
+        copy, which is the newest checkpoint of the thread."""
+        copy = await self._update(self._config_of(run_input), None, "__copy__")  # LangGraph's name for a copy
+        return str(copy["configurable"]["checkpoint_id"])
 
     def _config_of(self, run_input: RunInput) -> RunnableConfig:
         if run_input.checkpoint_id is None:

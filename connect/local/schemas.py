@@ -1,9 +1,9 @@
 """Describes the input and the runtime context of a compiled graph as JSON schemas: `input_schema_of` and
-`context_schema_of`. Which part of them clients get is decided by `inputs.input_schemas`.
+`context_schema_of`. `inputs.input_schemas` decides which part of them clients get.
 
 LangGraph lets pydantic describe the owner's type. That fails for the whole type if one field has no JSON schema, and
-for every `typing.TypedDict` before Python 3.12 (https://errors.pydantic.dev/2/u/typed-dict-version). Then the type is
-described field by field, and a field that can't be described takes any value.
+for every `typing.TypedDict` before Python 3.12 (https://errors.pydantic.dev/2/u/typed-dict-version). In these cases
+the type is described field by field, and the schema of a field that can't be described accepts any value.
 """
 
 from __future__ import annotations
@@ -21,42 +21,44 @@ Schema = dict[str, Any]
 _DEFINITIONS: Final = "$defs"
 
 _context_schemas: WeakKeyDictionary[Pregel[Any, Any, Any, Any], Schema | None] = WeakKeyDictionary()
+"""By graph, because the input channels are read again for each source and each description of an agent."""
 
 
 def input_schema_of(graph: Pregel[Any, Any, Any, Any]) -> Schema | None:
     """Returns the JSON schema of a graph's input; None if nothing is known of it."""
-    owners = graph.builder.input_schema if isinstance(graph, CompiledStateGraph) else None
-    return _described(graph.get_input_jsonschema, owners)
+    owner_type = graph.builder.input_schema if isinstance(graph, CompiledStateGraph) else None
+    return _describe(graph.get_input_jsonschema, owner_type)
 
 
 def context_schema_of(graph: Pregel[Any, Any, Any, Any]) -> Schema | None:
-    """Returns the JSON schema of a graph's runtime context; None if it has none, or nothing is known of it."""
-    owners = getattr(graph, "context_schema", None)
-    if owners is None:
+    """Returns the JSON schema of a graph's runtime context; None if the graph has no context, or if nothing is known of
+    it."""
+    owner_type = getattr(graph, "context_schema", None)
+    if owner_type is None:
         return None
     if graph not in _context_schemas:
-        _context_schemas[graph] = _described(graph.get_context_jsonschema, owners)
+        _context_schemas[graph] = _describe(graph.get_context_jsonschema, owner_type)
     return _context_schemas[graph]
 
 
-def _described(describe: Callable[[], Schema | None], owners: Any) -> Schema | None:
-    """Returns what LangGraph says of the owner's type, or else a description of its fields."""
+def _describe(by_langgraph: Callable[[], Schema | None], owner_type: Any) -> Schema | None:
+    """Returns the schema that LangGraph makes of the owner's type, or else one that is made field by field."""
     try:
-        return describe()
+        return by_langgraph()
     except Exception:  # pydantic's own errors, and those of the owner's types
-        return _by_field(owners)
+        return _describe_fields(owner_type)
 
 
-def _by_field(owners: Any) -> Schema | None:
+def _describe_fields(owner_type: Any) -> Schema | None:
     try:
-        hints = get_type_hints(owners, include_extras=True)
-    except Exception:  # a name in an annotation that is not defined, or no type at all
-        hints = dict.fromkeys(getattr(owners, "__annotations__", ()), Any)
+        hints = get_type_hints(owner_type, include_extras=True)
+    except Exception:  # an annotation has an undefined name, or this is not a type
+        hints = dict.fromkeys(getattr(owner_type, "__annotations__", ()), Any)
     if not hints:
         return None
     definitions: dict[str, Any] = {}
-    properties = {name: _of_hint(name, hint, definitions) for name, hint in hints.items()}
-    required = sorted(getattr(owners, "__required_keys__", frozenset()) & properties.keys())
+    properties = {name: _describe_field(name, hint, definitions) for name, hint in hints.items()}
+    required = sorted(getattr(owner_type, "__required_keys__", frozenset()) & properties.keys())
     return {
         "type": "object",
         "properties": properties,
@@ -65,14 +67,14 @@ def _by_field(owners: Any) -> Schema | None:
     }
 
 
-def _of_hint(name: str, hint: Any, definitions: dict[str, Any]) -> Schema:
-    """Returns the schema of one field, and adds the definitions that it refers to."""
+def _describe_field(name: str, hint: Any, definitions: dict[str, Any]) -> Schema:
+    """Returns the schema of one field, and adds the definitions that it refers to to `definitions`."""
     while get_origin(hint) in (Required, NotRequired):
         (hint,) = get_args(hint)
     title = name.replace("_", " ").title()
     try:
         schema = TypeAdapter(hint).json_schema()
-    except Exception:  # see `_described`
+    except Exception:  # see `_describe`
         return {"title": title}
     definitions.update(schema.pop(_DEFINITIONS, {}))
     return {"title": title, **schema}

@@ -75,7 +75,7 @@ class GraphSource:
         self._runs = runs
         self._locks: list[ProcessLock] = []
         """The lock on the threads of its runs. All copies that are made for requests have the same list."""
-        self.translator: Callable[..., Translator] = Translator
+        self.make_translator: Callable[..., Translator] = Translator
         """Makes the translator of each run; see `RunSetup`."""
         self.intake: Intake | None = None
         """The intake of all its requests, if an app serves it with one."""
@@ -85,7 +85,7 @@ class GraphSource:
         self._input_channels: dict[str, InputChannels] = {}
         """By the conversation's channel. All copies of a source share the dictionary, since graphs do not change."""
         self._schemas: dict[str, Any] = {}
-        """The graph's JSON schemas, once they were asked for. All copies share them too."""
+        """The graph's JSON schemas, empty until they are asked for. All copies share this dictionary too."""
 
     @property
     def is_made(self) -> bool:

@@ -54,7 +54,7 @@ _MOST_ROWS: Final = 1_000
 _NEXT_ROWS: Final = 64
 """Rows of each further query, if the first one did not fill the page."""
 _SEARCHED_ROWS: Final = 250
-"""Rows of each query, if a text is searched for, which few threads may have."""
+"""Rows of each query of a search for a text, because few threads may have the text."""
 
 
 class LocalThreads:

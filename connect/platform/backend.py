@@ -176,16 +176,16 @@ class Platform(PlatformSource):
 
     async def thread(self, thread_id: str, options: Options | None = None) -> ThreadState | None:
         """See `Backend`."""
-        same = self.for_operation(thread_id)
-        look = await same.thread_at(thread_id).look()
+        source = self.for_operation(thread_id)
+        look = await source.thread_at(thread_id).look()
         if look is None:
             return None
-        options = options or await same.options((look.active or look.last or {}).get("assistant_id"))
+        options = options or await source.options((look.active or look.last or {}).get("assistant_id"))
         state, last = look.thread_state(options.messages_key), look.outcome
         if look.active is not None:
             last = RunOutcome(client_run_id(look.active), state.values, Finished())
         elif last.values is not None:
-            last = await outcome_with_replaced(last, options, same.thread_at(thread_id).history())
+            last = await outcome_with_replaced(last, options, source.thread_at(thread_id).history())
         return replace(state, run_id=last.run_id, view=idle_view(thread_id, last, options))
 
 

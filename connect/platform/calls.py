@@ -10,10 +10,10 @@ Rules:
    all come back at the same moment.
 3. A call that must not be repeated, because it starts a run, uses `sdk_call` alone.
 4. A caller that has got nothing yet wants to know soon that the server is away. So all requests of an operation
-   together, with their attempts, have `first_answer` seconds. An answer that comes in a fifth of that time takes none
-   of it: a server that answers is not away, however much is asked of it. Only when the caller has a stream
-   (`Contact.begin_stream`), and the server has answered once, is a lost server waited for as the policy says, since a
-   server that restarts is back soon.
+   together, with their attempts, have `first_answer` seconds. The time of an answer that comes within a fifth of them
+   does not count, because a server that answers is not away, even if an operation needs many requests. When the caller
+   has a stream (`Contact.begin_stream`) and the server has answered once, a lost server is waited for as the policy
+   says, since a server that restarts is back soon.
 5. When a server that has answered is lost, and when it is back, `Report` is called once.
 """
 
@@ -38,7 +38,7 @@ from .http import READ_TIMEOUT, error_of_answer, reason_of
 _Answer = TypeVar("_Answer")
 
 _PROMPT: Final = 0.2
-"""The share of `first_answer` in which an answer is prompt, so that it does not count."""
+"""The share of `first_answer` within which an answer is prompt, so that its time does not count."""
 
 _log = logging.getLogger(__name__)
 
@@ -48,12 +48,11 @@ class RetryPolicy:
     """How often and how long to retry when a server can't be reached. Raises `ValueError` for numbers that are out of
     range.
 
-    With the defaults, a server that is away is given up after 5 seconds (`first_answer`) until a stream has begun,
-    however many requests that takes.
-    Within a stream it is given up after 14 to 28 seconds of pauses and the time of 10 attempts. An attempt takes 7
-    seconds if the connection is refused, because the SDK's client tries it six times, and 30 seconds (`read_timeout`)
-    if the server does not answer: 98 seconds in the first case, and 328 in the second, at most. `watch` never gives up
-    a server that has answered once.
+    With the defaults, a server that is away is given up after 5 seconds (`first_answer`) until a stream has begun, even
+    if that takes many requests. Within a stream it is given up after 14 to 28 seconds of pauses and the time of 10
+    attempts. An attempt takes 7 seconds if the connection is refused, because the SDK's client tries it six times, and
+    30 seconds (`read_timeout`) if the server does not answer: 98 seconds in the first case, and 328 in the second, at
+    most. `watch` never gives up a server that has answered once.
     """
 
     initial_delay: float = 0.25
@@ -66,7 +65,7 @@ class RetryPolicy:
     """Seconds within which a request must be answered, and after which an event stream without a byte is lost."""
     first_answer: float = 5.0
     """Seconds within which a server must answer all requests of an operation, with all attempts, before its stream has
-    begun. What it answers in a fifth of them does not count."""
+    begun. The time of an answer that comes within a fifth of them does not count."""
 
     def __post_init__(self) -> None:
         if not (self.initial_delay >= 0 and self.max_delay >= 0 and self.max_attempts >= 1):
@@ -94,9 +93,9 @@ class Contact:
         self._label = label
         self._has_answered = self._has_stream = self._is_lost = False
         self._waited = 0.0
-        """The seconds of `first_answer` that were waited."""
+        """The seconds of `first_answer` that are used up."""
         self._waited_until = 0.0
-        """The end of the last one, by the loop's clock. Requests that are made at the same time count once."""
+        """When the last of them ended, by the loop's clock, so that requests at the same time count once."""
 
     def begin_stream(self) -> None:
         """Notes that the caller has a stream, so that a server that has answered is waited for."""
@@ -116,17 +115,17 @@ class Contact:
             async with asyncio.timeout(limit):
                 yield
         except TimeoutError:
-            self._wait(since, clock())
+            self._count(since, clock())
             waited = limit if limit == seconds else self.policy.first_answer
             raise ConnectionLost(f"no answer came for {waited or 0:.3g} seconds") from None
         except ConnectionLost:
-            self._wait(since, clock())
+            self._count(since, clock())
             raise
         except PlatformError:
             self.answered()
             raise
         if clock() - since > _PROMPT * self.policy.first_answer:
-            self._wait(since, clock())
+            self._count(since, clock())
         self.answered()
 
     def answered(self) -> None:
@@ -169,8 +168,8 @@ class Contact:
             return None
         return max(self.policy.first_answer - self._waited, 0.0)
 
-    def _wait(self, since: float, until: float) -> None:
-        """Counts the time in which an answer was waited for."""
+    def _count(self, since: float, until: float) -> None:
+        """Counts the time for which a request has waited for its answer."""
         self._waited += until - max(since, self._waited_until)
         self._waited_until = until
 

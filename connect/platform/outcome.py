@@ -69,8 +69,8 @@ def paused(run: Mapping[str, Any], state: Mapping[str, Any], thread: Mapping[str
     """Returns the outcome of a thread's newest run if it made no state and its thread still waits at interrupts; None
     otherwise. An answer to one of several interrupts makes no state, but is in the values of the state that waits.
 
-    If the interrupts are in subgraphs, `langgraph dev` calls the thread `idle`. So a run that has succeeded needs no
-    status of its thread."""
+    After a run that has succeeded, the status of the thread is not looked at, because `langgraph dev` calls a thread
+    `idle` if its interrupts are in subgraphs."""
     is_waiting = thread.get("status") == "interrupted" or run.get("status") == "success"
     waiting = interrupts_of(state) if is_waiting and not thread.get("error") else []
     if not waiting or run.get("status") in _FAILED:
@@ -96,7 +96,8 @@ def interrupts_of(state: Mapping[str, Any]) -> list[Any]:
 
 def subgraphs(state: Mapping[str, Any], before: str | None = None) -> list[Subgraph]:
     """Returns the subgraphs that wait, if the state was requested with those of its subgraphs. `before`: the id of a
-    run that may be active; the subgraphs in which it runs, or has run, are left out."""
+    run that may be active. Subgraphs in which it runs, or has run, are left out, so that those remain that were waiting
+    before it."""
     waiting: list[Subgraph] = []
     for task in state.get("tasks") or ():
         inner = task.get("state")

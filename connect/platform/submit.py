@@ -163,9 +163,9 @@ class PlatformPort:
         metadata = {**claimed, RUN_ID: run.request.run_input.run_id}
         values = run.input.values
         if values and not run.is_turn:
-            if run.checkpoint is not None:  # what is written next to a checkpoint is there for every later run from it
-                copied = replace(run.checkpoint, id=await self._thread.copied(run.checkpoint.id))
-                run = replace(run, checkpoint=copied)
+            if run.checkpoint is not None:
+                copy = replace(run.checkpoint, id=await self._thread.copy_checkpoint(run.checkpoint.id))
+                run = replace(run, checkpoint=copy)
             values, metadata[WRITTEN] = self._without_written(run)
         started = await self._thread.start(
             str(self._source.assistant_id),

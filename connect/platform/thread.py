@@ -210,21 +210,21 @@ class PlatformThread:
                 for state in states:
                     yield checkpoint_of(state)
 
-    async def copied(self, checkpoint_id: str) -> str:
-        """Returns the id of a copy of a checkpoint, which is the newest one of the thread."""
+    async def copy_checkpoint(self, checkpoint_id: str) -> str:
+        """Copies a checkpoint. Returns the id of the copy, which is the newest checkpoint of the thread."""
         at = {"checkpoint_id": checkpoint_id, "checkpoint_ns": ""}
         threads = self.client.threads
-        made = await self._request(
+        copy = await self._request(  # "__copy__" is LangGraph's name for a copy
             lambda: threads.update_state(self.id, None, as_node="__copy__", checkpoint=at)  # type: ignore[arg-type]
         )
-        return str(made["checkpoint"]["checkpoint_id"])
+        return str(copy["checkpoint"]["checkpoint_id"])
 
     async def drop(self) -> None:
         """Gives up the unfinished work of the thread's last run."""
         await self._request(lambda: self.client.threads.update_state(self.id, None, as_node=END))
 
     async def write(self, values: Mapping[str, Any]) -> None:
-        """Writes values to channels, as the input of a run would, and gives up the work that begins with them."""
+        """Writes values to channels, as the input of a run would, and gives up the work that would follow."""
         await self._request(lambda: self.client.threads.update_state(self.id, dict(values), as_node=START))
         await self.drop()
 

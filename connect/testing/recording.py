@@ -14,9 +14,9 @@ line                   content
 Parts, events and the ending have their time as AG-UI's `timestamp`, in milliseconds since 1970. To read only the
 events, skip all lines without a `type`.
 
-A file that has nothing but events, one a line, is a recording too: the inspector saves them, and `watch --json` prints
-them. Its last run is what is replayed. What the runs before have left is there when it begins. Events without a
-timestamp are 50 ms apart.
+A file that contains only events, one in each line, is a recording too. The inspector saves such files, and `watch
+--json` prints them. The last run in the file is replayed, and begins with the messages and the state that the runs
+before it have left. Events without a timestamp are 50 ms apart.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _NO_EVENT: Final = "expected an AG-UI event, as in the lines before"
 _STOPS: Final = "The recording stops here."
 _TERMINAL: Final = ("RUN_FINISHED", "RUN_ERROR")
 _APART: Final = 50
-"""Milliseconds between two events without a time."""
+"""Milliseconds between an event without a timestamp and the one before."""
 _NO_CHANNELS: Final = "expected names of channels as the options"
 _NO_ROW: Final = "expected a part, an event or an ending, with its timestamp"
 _LIBRARIES: Final = ("langgraph-agui", "langgraph", "langgraph-sdk", "langchain-core", "langchain", "deepagents")
@@ -89,8 +89,8 @@ class Recording:
 
     - `thread_id`, `run_id`: the ids of the run.
     - `options`: which channels are visible, and which of them is the conversation.
-    - `parts`: what LangGraph streamed, with the time of each part. If the file has nothing but events, these are the
-      events of its last run.
+    - `parts`: what LangGraph streamed, with the time of each part. If the file contains only events, these are the
+      events of its last run, as `RecordedEvent`s.
     - `events`: the events that the parts became when they were recorded, as dictionaries.
     - `ending`: how the run ended; `Lost` if the recording stops in the middle of it.
     - `libraries`: the versions of the libraries that recorded it, by name.
@@ -106,7 +106,7 @@ class Recording:
     events: tuple[dict[str, Any], ...]
     ending: Ending
     libraries: Mapping[str, str]
-    translator: Callable[..., Translator] = Translator
+    make_translator: Callable[..., Translator] = Translator
     """Makes the translator of the parts, with the arguments of `Translator`."""
 
     @classmethod
@@ -117,7 +117,7 @@ class Recording:
         rows = _rows(Path(file))
         first_row = next(rows, ({}, str(file)))
         if "type" in first_row[0]:
-            return cls(**_of_events(chain([first_row], rows)))
+            return cls(**_fields_of_events(chain([first_row], rows)))
         about = _about(*first_row)
         parts: list[RecordedPart] = []
         events: list[dict[str, Any]] = []
@@ -150,7 +150,7 @@ class Recording:
         By default, `options` are those of the recording. `view` is what the client has; by default that is unknown, as
         it was when the run was recorded.
         """
-        translator = self.translator(self.thread_id, self.run_id, options or self.options, view)
+        translator = self.make_translator(self.thread_id, self.run_id, options or self.options, view)
         events, ending = [*translator.start()], self.ending
         try:
             for part in self.parts:
@@ -275,12 +275,12 @@ def _about(row: Mapping[str, Any], where: str) -> dict[str, Any]:
     raise ValueError(f"{where}: {_NO_RECORDING}")
 
 
-def _of_events(rows: Iterator[tuple[dict[str, Any], str]]) -> dict[str, Any]:
-    """Returns the fields of a recording that has nothing but events."""
+def _fields_of_events(rows: Iterator[tuple[dict[str, Any], str]]) -> dict[str, Any]:
+    """Returns the fields of a recording that contains only events."""
     events: list[dict[str, Any]] = []
     times: list[float] = []
-    view, before = ClientView([], {}), ClientView([], {})
-    begins = None
+    view, before_run = ClientView([], {}), ClientView([], {})
+    begin = None
     for row, where in rows:
         if not isinstance(row.get("type"), str):
             raise ValueError(f"{where}: {_NO_EVENT}")
@@ -289,22 +289,22 @@ def _of_events(rows: Iterator[tuple[dict[str, Any], str]]) -> dict[str, Any]:
         if row["type"] == "RUN_STARTED":
             if not (isinstance(row.get("threadId"), str) and isinstance(row.get("runId"), str)):
                 raise ValueError(f"{where}: expected a RUN_STARTED with the ids of thread and run")
-            begins, before = len(events), view.copy()
-            before.apply(row)
+            begin, before_run = len(events), view.copy()
+            before_run.apply(row)
         events.append(row)
         view.apply(row)
-    if begins is None:
+    if begin is None:
         raise ValueError(f"{where}: expected the events of a run, which begin with RUN_STARTED")
-    started, *rest = events[begins:]
-    ends = next((place for place, event in enumerate(rest) if event["type"] in _TERMINAL), None)
-    terminal = None if ends is None else rest[ends]
-    left = [
-        {"type": "MESSAGES_SNAPSHOT", "messages": before.messages},
-        {"type": "STATE_SNAPSHOT", "snapshot": before.state},
+    started, *rest = events[begin:]
+    end = next((index for index, event in enumerate(rest) if event["type"] in _TERMINAL), None)
+    terminal = None if end is None else rest[end]
+    snapshots = [
+        {"type": "MESSAGES_SNAPSHOT", "messages": before_run.messages},
+        {"type": "STATE_SNAPSHOT", "snapshot": before_run.state},
     ]
-    parts = [RecordedPart(0.0, RecordedEvent(event)) for event in left]
-    for event, at in zip(rest[:ends], times[begins + 1 :], strict=False):
-        parts.append(RecordedPart(max((at - times[begins]) / 1000, parts[-1].at), RecordedEvent(event)))
+    parts = [RecordedPart(0.0, RecordedEvent(event)) for event in snapshots]
+    for event, at in zip(rest[:end], times[begin + 1 :], strict=False):
+        parts.append(RecordedPart(max((at - times[begin]) / 1000, parts[-1].at), RecordedEvent(event)))
     return {
         "thread_id": started["threadId"],
         "run_id": started["runId"],
@@ -313,12 +313,12 @@ def _of_events(rows: Iterator[tuple[dict[str, Any], str]]) -> dict[str, Any]:
         "events": tuple(events),
         "ending": _ending_after(terminal),
         "libraries": {},
-        "translator": partial(EventPlayer, terminal=terminal),
+        "make_translator": partial(EventPlayer, terminal=terminal),
     }
 
 
 def _ending_after(terminal: Mapping[str, Any] | None) -> Ending:
-    """Returns how a run has ended that had this last event, or none."""
+    """Returns how a run with this terminal event ended; None for a run whose recording stops before."""
     match terminal:
         case None:
             return Lost(_STOPS)

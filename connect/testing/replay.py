@@ -45,9 +45,9 @@ class Replay(Local):
     `ValueError` if `speed` is not above 0.
 
     Threads are kept in memory, without messages from before the recording. The parts are translated like those of a
-    live run, so readers receive the events that this version makes of them. Of a recording without parts, as the
-    inspector saves it, the events are played as they are. Lists contain only the thread of the recording. If it has no
-    run in memory, it is shown as the recording ends.
+    live run, so readers receive the events that this version makes of them. If a recording contains only events, as the
+    inspector saves it, they are played as they are. Lists contain only the thread of the recording. If it has no run in
+    memory, it is shown as the recording ends.
 
     Example:
         app = agui_app({"fault": Replay(Recording.read("fault.jsonl"))})
@@ -59,7 +59,7 @@ class Replay(Local):
         super().__init__(_graph(recording, speed))
         self.recording = recording
         self._options = recording.options
-        self.translator = recording.translator
+        self.make_translator = recording.make_translator
         self._recorded = _at_the_end(recording)
         self._served_at = datetime.now(UTC)
 
@@ -110,7 +110,7 @@ class Replay(Local):
                     run_id=run_id,
                     agent=self.agent,
                     stamp=self.stamp,
-                    translator=self.translator,
+                    make_translator=self.make_translator,
                 )
             )
 

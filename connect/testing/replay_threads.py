@@ -66,7 +66,7 @@ class ReplayThreads(LocalThreads):
         return []
 
     async def runs(self, thread_id: str, *, limit: int = LIMIT) -> Sequence[RunInfo]:
-        """See `thread_info.Threads`. A recording is played, and keeps no runs."""
+        """See `thread_info.Threads`. No run of a recording is kept."""
         checked_limit(limit)
         return []
 

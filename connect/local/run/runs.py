@@ -87,7 +87,8 @@ class RunSetup:
     `ending`: How it ends at once, without its graph; None runs the graph.
     `made`: The graph that was made for this run alone, and is left when the run has stopped. `graph` then stands for
         all graphs of the agent.
-    `translator`: Makes the translator of the run, with the arguments of `Translator`. A recording has its own.
+    `make_translator`: Makes the translator of the run, with the arguments of `Translator`. A recording without parts of
+        LangGraph has another one.
     """
 
     graph: Graph
@@ -110,7 +111,7 @@ class RunSetup:
     continues: int = 0
     ending: Ending | None = None
     made: MadeGraph | None = None
-    translator: Callable[..., Translator] = Translator
+    make_translator: Callable[..., Translator] = Translator
 
 
 class Runs:
@@ -211,7 +212,7 @@ class Runs:
         view = _seed(graph, options, setup.view)
         run = Run(
             thread,
-            setup.translator(thread_id, run_id, options, view, parent_run_id=setup.parent_run_id, source="local"),
+            setup.make_translator(thread_id, run_id, options, view, parent_run_id=setup.parent_run_id, source="local"),
             agent_of(graph, agent),
             user=identity_of(config["configurable"].get(USER)),
             has_checkpointer=has_checkpointer(graph),

@@ -156,7 +156,7 @@ class Attachment:
         try:
             if self._from_start is not None:
                 yield to_batch(self._from_start.start(active_trace_id()))
-                _continue_in(self._from_start, self._waiting)
+                _add_waiting(self._from_start, self._waiting)
             try:
                 yield self._follow(notices)
                 outcome = await self._outcome()
@@ -214,7 +214,7 @@ class Attachment:
             return [] if self._is_folding else events
         current = self._new_translator()
         for translator in (self._translator, current):
-            _continue_in(translator, waiting)
+            _add_waiting(translator, waiting)
         current.apply_checkpoint(self._values)
         self._is_folding = self._replays and _has_begun(state, self._run_id)
         if not self._is_folding:
@@ -279,10 +279,11 @@ class Attachment:
         return translator
 
 
-def _continue_in(run: Translator, waiting: Iterable[Subgraph]) -> None:
-    """Tells a run, before its first part, which subgraphs were waiting when it began. What they have said is kept."""
+def _add_waiting(translator: Translator, waiting: Iterable[Subgraph]) -> None:
+    """Adds the subgraphs that were waiting when a run began to its translator, before the first part, so that what they
+    have said is kept."""
     for subgraph in waiting:
-        run.apply_checkpoint(subgraph.values, subgraph.ns)
+        translator.apply_checkpoint(subgraph.values, subgraph.ns)
 
 
 def _has_begun(state: JsonObject, run_id: str) -> bool:
