@@ -77,7 +77,8 @@ class Unsaved(StrEnum):
 
 
 class Included(StrEnum):
-    """What the page of a run can contain beyond the conversation; see `serve.inspector.sent`."""
+    """What the page of a run can contain beyond the conversation. These are the kinds of `serve.inspector.sent`, which
+    needs the extra `serve`."""
 
     state = "state"
     tools = "tools"

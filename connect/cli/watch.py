@@ -44,9 +44,9 @@ class WatchSettings:
     sqlite: Path | None
     api_key: str | None
     agent: str | None
-    """The agent of a server of this package."""
+    """The agent of the thread, on a server of this package."""
     headers: Sequence[str]
-    """Headers for a server of this package, as in `Authorization: Bearer ...`."""
+    """Headers for a server of this package, such as `Authorization: Bearer ...`."""
     as_json: bool
     hidden: Sequence[str] = ()
     """The kinds of lines that are left out; see `Screen`."""
@@ -92,10 +92,11 @@ def _check(settings: WatchSettings) -> None:
 
 @asynccontextmanager
 async def _events(settings: WatchSettings, printer: Screen | _JsonPrinter) -> AsyncIterator[AsyncIterator[BaseEvent]]:
+    """Yields the events of the thread or of the assistant, wherever that is. The block prints them."""
     headers = dict(header_of(header) for header in settings.headers)
     if is_url(settings.source) and await serves_agui(settings.source, headers):
-        async with _served(settings, headers, printer) as served:
-            yield served
+        async with _events_of_served(settings, headers, printer) as events:
+            yield events
         return
     if settings.agent is not None or headers:
         raise Misuse("--agent and --header are for a server of langgraph-agui; for a LangGraph server use --api-key")
@@ -104,17 +105,18 @@ async def _events(settings: WatchSettings, printer: Screen | _JsonPrinter) -> As
         if isinstance(source, Platform):
             source = source.reporting(printer.report_connection)
         if settings.thread is not None:
-            events = watch(source, settings.thread)
+            watched = watch(source, settings.thread)
         else:
-            events = watch(source, assistant_id=settings.assistant or "")
-        async with aclosing(events):
-            yield events
+            watched = watch(source, assistant_id=settings.assistant or "")
+        async with aclosing(watched):
+            yield watched
 
 
 @asynccontextmanager
-async def _served(
+async def _events_of_served(
     settings: WatchSettings, headers: dict[str, str], printer: Screen | _JsonPrinter
 ) -> AsyncIterator[AsyncIterator[BaseEvent]]:
+    """Yields the events of the thread from a server of this package."""
     if settings.thread is None:
         raise Misuse(f"{settings.source} serves agents, not assistants: name a thread, and with --agent its agent")
     async with httpx.AsyncClient(headers=headers) as http:

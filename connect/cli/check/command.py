@@ -1,4 +1,5 @@
-"""Checks a server against the rules, one after the other, and prints the result of each: `check_server`."""
+"""Checks a server against the rules, one after the other, prints the result of each, and writes the reports:
+`check_server`."""
 
 from __future__ import annotations
 
@@ -15,8 +16,8 @@ import httpx
 
 from ..errors import Misuse
 from ..errors import brief as brief_error
-from .reports import Report, check_format, write_report
-from .results import Broken, NotChecked, NotOffered, Result, Verdict, counted, plain
+from .reports import CheckReport, check_format, write_report
+from .results import Broken, NotChecked, NotOffered, Result, Verdict, count_results, plain
 from .rules import RULES, Rule, Trial
 from .server import Server, find_agent, header_of
 
@@ -40,8 +41,9 @@ class CheckSettings:
 
 
 async def check_server(settings: CheckSettings) -> int:
-    """Prints the result of each rule, and returns the exit code: 1 if the server broke a rule, else 0. Raises `Misuse`
-    for invalid arguments, and `Failure` if the server can't be reached."""
+    """Prints the result of each rule, writes the reports, and returns the exit code: 1 if the server broke a rule, else
+    0. Raises `Misuse` for invalid arguments, and `Failure` if the server can't be reached or a report can't be
+    written."""
     rules = _rules(settings.rules)
     for path in settings.reports:
         check_format(path)
@@ -54,11 +56,11 @@ async def check_server(settings: CheckSettings) -> int:
             results.append(result)
             if not settings.as_json:
                 print(*result.lines(), sep="\n", flush=True)
-    report = Report(url=endpoint.run, message=settings.message, checked_at=datetime.now(UTC), results=results)
+    report = CheckReport(url=endpoint.run, message=settings.message, checked_at=datetime.now(UTC), results=results)
     if settings.as_json:
         print(json.dumps(report.as_json()))
     else:
-        print("\n" + plain(f"{endpoint.run}: {counted(results)}"))
+        print("\n" + plain(f"{endpoint.run}: {count_results(results)}"))
     for path in settings.reports:
         write_report(report, path)
     return int(any(result.verdict is Verdict.failed for result in results))
@@ -87,8 +89,16 @@ async def _check_rule(rule: Rule, trial: Trial, timeout: float) -> Result:  # no
     began = time.monotonic()
 
     def result(verdict: Verdict, **details: str) -> Result:
-        of_rule = {"number": rule.number, "rule": rule.name, "says": rule.says, "why": rule.why}
-        return Result(verdict=verdict, seconds=time.monotonic() - began, **of_rule, **details)
+        seconds = time.monotonic() - began
+        return Result(
+            number=rule.number,
+            rule=rule.name,
+            says=rule.says,
+            why=rule.why,
+            verdict=verdict,
+            seconds=seconds,
+            **details,
+        )
 
     try:
         try:

@@ -1,6 +1,6 @@
-"""Writes the results of a check to files: HTML for readers, JUnit for CI, JSON for programs.
+"""Writes the results of a check to files: HTML for people, JUnit for CI, JSON for programs.
 
-What a server sent is text in each of them, never markup, and without control characters.
+In each of them, what a server sent is plain text without control characters, and never markup.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 
 from .... import __version__
 from ..errors import Failure, Misuse
-from .results import Result, Verdict, counted, plain
+from .results import Result, Verdict, count_results, plain
 
 _STYLE: Final = """
 body { font: 16px/1.5 system-ui; margin: 2rem auto; max-width: 60rem; padding: 0 1rem; }
@@ -40,8 +40,8 @@ _PAGE: Final = """<!doctype html>
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
-    """The results of one check. `message`: what the agent was asked."""
+class CheckReport:
+    """The results of one check. `url`: where the agent runs. `message`: what it was asked."""
 
     url: str
     message: str
@@ -55,20 +55,21 @@ class Report:
 
 
 def check_format(path: Path) -> None:
-    """Raises `Misuse` if there is no report of the kind that the name of a file asks for."""
+    """Raises `Misuse` if the name of a file does not end as that of a report does."""
     if path.suffix not in _FORMATS:
         raise Misuse(f"--report {path}: expected a name that ends with {', '.join(_FORMATS)}")
 
 
-def write_report(report: Report, path: Path) -> None:
-    """Writes a report in the format that the file's name asks for. Raises `Failure` if it can't be written."""
+def write_report(report: CheckReport, path: Path) -> None:
+    """Writes a report in the format that the end of the file's name stands for. Raises `Failure` if the file can't be
+    written."""
     try:
         path.write_text(_FORMATS[path.suffix](report), encoding="utf-8")
     except OSError as error:
         raise Failure(f"--report {path} can't be written: {error.strerror}") from error
 
 
-def _html(report: Report) -> str:
+def _html(report: CheckReport) -> str:
     rows = []
     for name, is_core in (("AG-UI", True), ("The proposal: connect, watch, stop, offsets, threads", False)):
         results = [result for result in report.results if result.is_core == is_core]
@@ -81,7 +82,7 @@ def _html(report: Report) -> str:
     head = "".join(f'<th scope="col">{name}</th>' for name in ("", "rule", "result", "seconds"))
     body = [
         f"<h1>{escape(title)}</h1>",
-        f"<p>{escape(counted(report.results))}</p>",
+        f"<p>{escape(count_results(report.results))}</p>",
         f"<p><small>{escape(about)}</small></p>",
         f"<table>\n<tr>{head}</tr>",
         *rows,
@@ -100,7 +101,7 @@ def _row(result: Result) -> str:
     )
 
 
-def _junit(report: Report) -> str:
+def _junit(report: CheckReport) -> str:
     """Returns the report as JUnit's XML. What was not offered or not checked is a skipped test."""
     skipped = (Verdict.not_offered, Verdict.not_checked)
     suite = ElementTree.Element(
@@ -117,17 +118,17 @@ def _junit(report: Report) -> str:
         layer = "ag-ui" if result.is_core else "proposal"
         name = f"{result.number} {result.rule}: {result.says}"
         case = ElementTree.SubElement(suite, "testcase", classname=layer, name=name, time=f"{result.seconds:.3f}")
-        text = "\n".join(f"{name}: {detail}" for name, detail in result.details.items())
         if result.verdict is Verdict.failed:
-            ElementTree.SubElement(case, "failure", message=f"expected {result.details.get('expected')}").text = text
+            failure = ElementTree.SubElement(case, "failure", message=f"expected {result.details.get('expected')}")
+            failure.text = "\n".join(f"{field}: {detail}" for field, detail in result.details.items())
         elif result.verdict in skipped:
             ElementTree.SubElement(case, "skipped", message=f"{result.verdict}: {result.details.get('reason')}")
     ElementTree.indent(suite)
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _json(report: Report) -> str:
+def _json(report: CheckReport) -> str:
     return json.dumps(report.as_json(), indent=2) + "\n"
 
 
-_FORMATS: Final[Mapping[str, Callable[[Report], str]]] = {".html": _html, ".xml": _junit, ".json": _json}
+_FORMATS: Final[Mapping[str, Callable[[CheckReport], str]]] = {".html": _html, ".xml": _junit, ".json": _json}

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 _LONGEST: Final = 600
 _WIDTH: Final = 11
-_NUMBER: Final = 3
+"""The width of the column of verdicts, in characters."""
+_NUMBER_WIDTH: Final = 3
 
 
 class Verdict(StrEnum):
@@ -44,8 +45,13 @@ class NotChecked(Exception):  # noqa: N818
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """The outcome of one rule. `reason` says why the rule was not checked; `expected` and `got` describe a failure.
-    `seconds`: how long the check took."""
+    """The outcome of one rule.
+
+    - `number`, `rule`, `says`, `why`: the rule's number, its name, and its texts; see `rules.Rule`.
+    - `verdict`, `seconds`: the outcome, and how long the check took.
+    - `reason`: why the rule was not checked.
+    - `expected`, `got`: the failure.
+    """
 
     number: str
     rule: str
@@ -59,18 +65,18 @@ class Result:
 
     @property
     def is_core(self) -> bool:
-        """Whether the rule follows from AG-UI itself, and is not of the proposal."""
+        """Whether the rule follows from AG-UI itself, and not from the proposal."""
         return self.number.startswith("C")
 
     @property
     def details(self) -> dict[str, str]:
-        """What there is to say about the outcome, as one line each, by its name."""
-        found = {"reason": self.reason, "expected": self.expected, "got": self.got}
-        return {name: plain(text) for name, text in found.items() if text}
+        """The reason, or what was expected and what came, by name. Each is one line."""
+        texts = {"reason": self.reason, "expected": self.expected, "got": self.got}
+        return {name: plain(text) for name, text in texts.items() if text}
 
     def lines(self) -> list[str]:
         """Returns the lines to print: the rule with its verdict, then the details."""
-        begin = f"{self.verdict:{_WIDTH}}  {self.number:{_NUMBER}}"
+        begin = f"{self.verdict:{_WIDTH}}  {self.number:{_NUMBER_WIDTH}}"
         indent = " " * len(begin)
         lines = [plain(f"{begin}  {self.rule:{_WIDTH + 3}}  {self.says}")]
         return lines + [f"{indent}  {f'{name}:':{_WIDTH + 3}}  {text}" for name, text in self.details.items()]
@@ -81,13 +87,13 @@ class Result:
         return fields | {"why": self.why, "seconds": round(self.seconds, 3)} | self.details
 
 
-def counted(results: Sequence[Result]) -> str:
-    """Returns how many rules had which outcome, of AG-UI and of the proposal."""
+def count_results(results: Sequence[Result]) -> str:
+    """Returns a sentence with the number of rules by their outcome, for AG-UI and for the proposal."""
     parts = []
     for name, is_core in (("AG-UI", True), ("proposal", False)):
         counts = Counter(result.verdict for result in results if result.is_core == is_core)
-        found = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
-        parts += [f"{name}: {found}"] if found else []
+        numbers = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
+        parts += [f"{name}: {numbers}"] if numbers else []
     return "; ".join(parts)
 
 

@@ -1,8 +1,9 @@
 """Defines the rules, in the order in which they are checked: `RULES`. Each rule makes its own runs and connections.
 
 A check returns if the server follows the rule. Otherwise it raises `Broken`, `NotOffered` or `NotChecked`.
-`docs/conformance.md` lists the rules under the same numbers and names. A number is never given to another rule, since
-reports name it. C: the rule follows from AG-UI itself; P: it is of the proposal in `docs/connect.md`.
+`docs/conformance.md` lists the rules under the same numbers and names. A number that begins with C is that of a rule
+that follows from AG-UI itself, and one with P that of a rule of the proposal in `docs/connect.md`. A number is never
+given to another rule, because reports name it.
 
 Two readers have the same end if they hold the same messages and the same state. Ends are compared only within a thread,
 since a model may answer the same question differently.
@@ -268,14 +269,14 @@ async def _watch_runs(trial: Trial) -> None:
 
 async def _thread(trial: Trial) -> None:
     first = trial.first
-    found = await trial.server.get("thread", f"/threads/{quote(first.thread, safe='')}")
-    if found.get("id") != first.thread or not isinstance(found.get("status"), str):
-        raise Broken(f"the id {first.thread} and a status", brief(found))
-    if found["status"] == "running":
-        raise Broken("another status than running, after the run", brief(found))
-    unknown = await trial.server.status(f"/threads/{uuid4()}")
-    if unknown != HTTPStatus.NOT_FOUND:
-        raise Broken("404 for an unknown thread", str(unknown))
+    thread = await trial.server.get("thread", f"/threads/{quote(first.thread, safe='')}")
+    if thread.get("id") != first.thread or not isinstance(thread.get("status"), str):
+        raise Broken(f"the id {first.thread} and a status", brief(thread))
+    if thread["status"] == "running":
+        raise Broken("another status than running, after the run", brief(thread))
+    status = await trial.server.status(f"/threads/{uuid4()}")
+    if status != HTTPStatus.NOT_FOUND:
+        raise Broken("404 for an unknown thread", str(status))
 
 
 async def _threads(trial: Trial) -> None:

@@ -116,8 +116,8 @@ class Server:
         return self._stream("watch", "GET", url, empty_view())
 
     async def get(self, name: str, path: str) -> Mapping[str, Any]:
-        """Reads what is at a path below the base. `name` names the feature. Raises `NotOffered` also if the server
-        lets this client read nothing there."""
+        """Returns the object at a path of the server. `name`: the feature that the path is for. Raises `NotOffered` if
+        the server does not have the feature, or does not let this client use it."""
         response = await self._http.get(self._url(path))
         if response.status_code in (401, 403):
             raise NotOffered(f"GET {response.request.url.path} answers {response.status_code}: --header lets a user in")
@@ -127,7 +127,7 @@ class Server:
         return _object(response)
 
     async def status(self, path: str) -> int:
-        """Returns the status code of what is at a path below the base."""
+        """Returns the status code with which the server answers a request for a path."""
         return (await self._http.get(self._url(path))).status_code
 
     def _url(self, path: str, **query: str) -> str:
@@ -211,7 +211,8 @@ def with_message(view: ClientView, text: str) -> ClientView:
 
 
 def header_of(text: str) -> tuple[str, str]:
-    """Returns the name and the value of a header, as `--header` takes it. Raises `Misuse` for any other text."""
+    """Returns the name and the value of a header in the form that `--header` takes. Raises `Misuse` for any other
+    text."""
     name, colon, value = text.partition(":")
     if not (name.strip() and colon):
         raise Misuse(f"--header {text}: expected a name and a value, as in 'Authorization: Bearer ...'")

@@ -193,17 +193,18 @@ def _check(settings: RecordSettings, *, starts: bool) -> None:
 def _create_files(settings: RecordSettings, agent: str, thread_id: str) -> Iterator[Write]:
     """Creates the files, and yields a function that takes the lines of the recording. The page is written when the run
     has ended, or the command is stopped."""
+    lines: list[bytes] = []
+    writers: list[Write] = []
     with ExitStack() as lifetime:
-        writers: list[Write] = []
         if settings.output is not None:
             writers.append(lifetime.enter_context(_create_file("--output", settings.output)))
         if settings.html is not None:
             write_page = lifetime.enter_context(_create_file("--html", settings.html))
-            writers.append((lines := list[bytes]()).append)
+            writers.append(lines.append)
 
         def write(line: bytes) -> None:
-            for each in writers:
-                each(line)
+            for write_to in writers:
+                write_to(line)
 
         try:
             yield write
@@ -213,6 +214,7 @@ def _create_files(settings: RecordSettings, agent: str, thread_id: str) -> Itera
 
 
 def _page(lines: Sequence[bytes], settings: RecordSettings, agent: str, thread_id: str) -> bytes:
+    """Returns the page that plays the events among the lines of a recording."""
     from ...serve.inspector.sent import Kind, sent_file  # needs the extra `serve`
 
     events = [row for row in map(orjson.loads, lines) if "type" in row]

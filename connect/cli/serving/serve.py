@@ -111,7 +111,7 @@ class ServeSettings:
 
 
 class _Loaded(NamedTuple):
-    """An agent to serve. `channels`: where its graph takes its input from, or None if that is not known."""
+    """An agent to serve. `channels`: those in which its graph takes its input, or None if they are not known."""
 
     name: str
     source: Source
@@ -373,8 +373,8 @@ async def _platform_agents(settings: ServeSettings, url: str, lifetime: AsyncExi
 
 
 async def _agents(settings: ServeSettings, loaded: Sequence[_Loaded]) -> dict[str, Agent]:
-    """Returns the agents with their settings. Clients may write those channels of `--state` that an agent has. Without
-    one, they may write the whole input of an agent that takes no messages, which can't be run in another way."""
+    """Returns the agents with their settings. Clients may write those channels of `--state` that an agent has. If it
+    has none of them and takes no messages, they may write its whole input, because it could not be run otherwise."""
     state = frozenset(settings.state)
     writable = {agent.name: state if agent.names is None else state & agent.names - {MESSAGES} for agent in loaded}
     for name in sorted(state - frozenset().union(*writable.values())):
@@ -401,12 +401,12 @@ async def _agents(settings: ServeSettings, loaded: Sequence[_Loaded]) -> dict[st
 def _context_fields(settings: ServeSettings, loaded: Sequence[_Loaded]) -> dict[str, frozenset[str]]:
     """Returns those fields of `--context` that each agent has, by the name of the agent. Raises `Misuse` for a field
     that no agent has."""
-    wanted = frozenset(settings.context)
+    named = frozenset(settings.context)
     fields = {
-        agent.name: wanted if agent.names is None or agent.channels is None else wanted & agent.channels.context
+        agent.name: named if agent.names is None or agent.channels is None else named & agent.channels.context
         for agent in loaded
     }
-    for name in sorted(wanted - frozenset().union(*fields.values())):
+    for name in sorted(named - frozenset().union(*fields.values())):
         raise Misuse(f"--context {name}: no agent has a field of this name in its context")
     return fields
 

@@ -37,8 +37,8 @@ async def open_client(url: str, api_key: str | None) -> AsyncIterator[LangGraphC
 
 
 async def serves_agui(url: str, headers: Mapping[str, str] = MappingProxyType({})) -> bool:
-    """Returns whether a server that answers is one of `langgraph-agui serve`, or has its routes. Raises `Failure` if it
-    does not answer."""
+    """Returns whether a server is one of `langgraph-agui serve`, or has its routes. Raises `Failure` if it does not
+    answer."""
     try:
         # the SDK's client retries a refused connection for long
         async with httpx.AsyncClient(timeout=10, headers=headers) as http:
@@ -64,8 +64,8 @@ async def platform_agents(client: LangGraphClient) -> dict[str, tuple[Platform, 
 
 
 async def input_channels(platform: Platform, messages_key: str) -> InputChannels | None:
-    """Returns where an assistant's graph takes its input from. If the server does not answer that, logs the error and
-    returns None."""
+    """Returns the channels in which an assistant's graph takes its input. If the server does not tell them, logs the
+    error and returns None."""
     try:
         return await platform.retrying(_ONCE).input_channels(messages_key)
     except (PlatformError, ConnectionLost) as error:

@@ -28,28 +28,30 @@ async def watch_served(
     http: httpx.AsyncClient, endpoint: Endpoint, thread_id: str, report: Report
 ) -> AsyncGenerator[BaseEvent, None]:
     """Yields the state of a thread, and then every run on it, until the server refuses it. After a lost connection it
-    continues with the event after the last one, if the server still has that, and otherwise with snapshots.
+    continues with the event after the last one, if the server still has it, and otherwise with snapshots.
 
-    `endpoint` is the agent's, and `report` is called when the connection is lost and when it is back. Raises
-    `PlatformError` if the server refuses the thread, and `ConnectionLost` if it does not answer for the first time. A
-    server that has answered is tried again for as long as it takes.
+    - `endpoint`: the URLs of the agent.
+    - `report`: called when the connection is lost and when it is back.
+
+    Raises `PlatformError` if the server refuses the thread, and `ConnectionLost` if the server does not answer at the
+    beginning. A server that has answered once is never given up.
     """
     label = log_context(endpoint.agent, thread_id)
     contact = Contact(RetryPolicy().endless, report, label)
     retries = Retries(contact)
     url = f"{endpoint.base}/watch/{quote(thread_id, safe='')}"
-    agent = {"agent": endpoint.agent} if endpoint.agent else None
-    last: str | None = None
+    query = {"agent": endpoint.agent} if endpoint.agent else None
+    last_id: str | None = None
     while True:
         try:
             async with event_stream(
-                LangGraphClient(http), url, params=agent, last_event_id=last, read_timeout=_SILENCE
+                LangGraphClient(http), url, params=query, last_event_id=last_id, read_timeout=_SILENCE
             ) as received:
                 contact.answered()
                 contact.begin_stream()
                 retries.progressed()
                 async for _, event, id_ in received:
-                    last = id_ or last
+                    last_id = id_ or last_id
                     try:
                         yield to_model(event)
                     except ValidationError:
