@@ -1,11 +1,11 @@
-"""Describes over HTTP what a client may send to an agent, for pages that make a form of it.
+"""Describes over HTTP what a client may send to an agent, so that a page can make a form.
 
     GET /{agent}/schemas    {"input": schema, "context": schema, "messages": bool, "closed": {"input", "context"}}
 
-`input` is the JSON schema of the state that a client may write (`Intake.state`), `context` that of the fields that it
-may set in `forwardedProps.context` (`Intake.context_fields`). They are null if the graph's schemas are not known. The
-names in `closed` are the other channels and fields, which only their owner may open. Only a client that may manage the
-agent's threads gets them.
+`input` is the JSON schema of the state that a client may write (`Intake.state`), and `context` is the JSON schema of
+the fields that it may set in `forwardedProps.context` (`Intake.context_fields`). They are null if the graph's schemas
+are not known. `closed` has the names of the other channels and fields, which clients may not write; see
+`inputs.input_schemas`. Only a client that may manage the agent's threads gets these names.
 """
 
 from __future__ import annotations

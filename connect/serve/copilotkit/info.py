@@ -20,7 +20,7 @@ names and schemas of tools are not declared, because only the owner may publish 
 In addition, `writable` lists the channels that clients may write, if they are known. `dropped` lists what clients have
 sent so far although the agent has no field for it: tools, context, state, forwardedProps. `watch` says how threads of a
 platform are watched, once one was: by the thread's `stream`, by `announcements` of its runs, or by `polls`.
-`threads` says that lists can be searched, and whether threads can be renamed and archived, for those who may.
+`threads` says that lists can be searched, and whether threads can be renamed and archived by clients that may do so.
 
 The graph of a platform can't be looked at, so only what all graphs there can do is declared.
 """

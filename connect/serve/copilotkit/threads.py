@@ -39,7 +39,7 @@ from ..requests.body import text_of
 
 _THREAD: Final = "/threads/{thread:path}"
 _LONGEST: Final = 200
-"""The longest text that is searched for, in characters."""
+"""The longest text that can be searched for, in characters."""
 
 
 def endpoints() -> Iterator[Endpoint]:
@@ -133,7 +133,7 @@ def _status(text: str | None) -> ThreadStatus | None:
 def _text(text: str | None) -> str | None:
     if text is not None and len(text) > _LONGEST:
         raise invalid(f"search: expected a text of at most {_LONGEST} characters.")
-    return text.strip() or None if text is not None else None
+    return (text or "").strip() or None
 
 
 def _archived(query: Mapping[str, str]) -> Archived:

@@ -1,5 +1,5 @@
 """Serves the inspector, a page that shows the threads of the served agents: `pages` answers the requests for its files.
-`sent` writes the file of a run that is sent to somebody, which is a page of its own.
+`sent` makes the page of a run, as a file that a user sends to somebody.
 
 The files in `built/` are made from `clients/inspector` by running `npm run build` there. They contain no data, so every
 client may load them. The page gets its data from the same routes as any client, and these authenticate its user.
@@ -25,7 +25,7 @@ from ..routing import Handler
 PAGE: Final = "index.html"
 """The file that answers `GET /`."""
 SENT_PAGE: Final = "run.html"
-"""The page of a run that is sent, without a run. The inspector loads it when somebody saves one."""
+"""The page of a run that is sent, still without the run. The inspector loads it when a user saves a run."""
 POLICY: Final = "; ".join(
     (
         "default-src 'none'",
@@ -87,14 +87,15 @@ def _page_endpoint() -> Handler:
 
 
 def pages() -> dict[str, Handler]:
-    """Returns the handlers for the page, its script and its style, by path."""
+    """Returns the handlers for the page, its script and its style, and for the page of a run, by path."""
     files = {f"/inspector/{name}": _endpoint(name) for name in sorted(built_files().keys() - {PAGE})}
     return {**files, "/": _page_endpoint()}
 
 
 def _endpoint(name: str) -> Handler:
     file = built_files()[name]
-    caching = "no-cache" if name == SENT_PAGE else "public, max-age=31536000, immutable"
+    has_hash = name != SENT_PAGE  # a name with a hash never has other content
+    caching = "public, max-age=31536000, immutable" if has_hash else "no-cache"
 
     async def answer(request: Request) -> Response:
         if request.url.path.endswith("/"):

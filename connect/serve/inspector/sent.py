@@ -1,10 +1,10 @@
-"""Writes the file of a run that is sent to somebody: a page with its script, its style and the events, which needs no
-server. The inspector's "Send this run" writes the same file.
+"""Makes the file of a run that a user sends to somebody: a page with its script, its style and the events, which needs
+no server. The inspector's "Send this run" makes the same file.
 
-`built/fields.json` says of every field of AG-UI whether it is always sent, or belongs to one of `KINDS`, which are sent
-if they were chosen; `clients/inspector/src/sent/choose.ts` describes it. A value that was not chosen is replaced by an
-empty one of its type, so that the events are still valid, in the same number. A field that is not in the table is
-removed.
+`built/fields.json` says for each field of AG-UI whether it is always sent, or belongs to one or several of `KINDS`,
+which are sent only if the user has chosen them. `clients/inspector/src/sent/choose.ts` describes that table. A value
+that was not chosen is replaced by an empty value of its type, so that there are as many events as before, and all are
+valid. A field that is not in the table is of the kind "other", and is removed with its name if that was not chosen.
 """
 
 from __future__ import annotations
@@ -19,21 +19,22 @@ import orjson
 from . import SENT_PAGE, built_files
 
 Kind = Literal["state", "tools", "attachments", "other"]
-"""What may be sent of a run, beyond its conversation: the state, arguments and results of tools with what was asked of
-people, media, and everything else."""
+"""What a file may contain of a run in addition to its conversation: the state; arguments and results of tools, with
+what people were asked; media; everything else."""
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
 _PLACE: Final = b"{{run}}"
-"""Where the events are in the page."""
-_Choice = Collection[str]
+"""The text in the page that the run replaces."""
 
 
 def sent_file(events: Sequence[Mapping[str, Any]], *, title: str, agent: str, chosen: Collection[Kind] = ()) -> bytes:
-    """Returns the file, which opens at the run's end.
+    """Returns the content of the file. The page opens at the end of the run.
 
-    `events` are those of AG-UI, as dictionaries with a `timestamp` in milliseconds. `title` and `agent` are shown as
-    names. `chosen` is what the file contains beyond the conversation. Raises `KeyError` if the package was installed
-    without the page's files.
+    - `events`: events of AG-UI, as dictionaries with a `timestamp` in milliseconds.
+    - `title`, `agent`: the names that the page shows for the run and for the agent.
+    - `chosen`: what the file contains in addition to the conversation.
+
+    Raises `KeyError` if the package was installed without the page's files.
     """
     run = {
         "title": title,
@@ -50,52 +51,54 @@ def sent_file(events: Sequence[Mapping[str, Any]], *, title: str, agent: str, ch
 
 
 def left_out(events: Sequence[Mapping[str, Any]], chosen: Collection[Kind]) -> list[Kind]:
-    """Returns what these events have that was not chosen."""
+    """Returns the kinds that these events contain and that were not chosen."""
 
-    def is_in_them(kind: Kind) -> bool:
-        others = [each for each in KINDS if each != kind]
+    def is_contained(kind: Kind) -> bool:
+        others = [other for other in KINDS if other != kind]
         return any(choose(event, others) != event for event in events)
 
-    return [kind for kind in KINDS if kind not in chosen and is_in_them(kind)]
+    return [kind for kind in KINDS if kind not in chosen and is_contained(kind)]
 
 
-def choose(event: Mapping[str, Any], chosen: _Choice) -> dict[str, Any]:
-    """Returns the event with what is always sent, and with what was chosen."""
+def choose(event: Mapping[str, Any], chosen: Collection[Kind]) -> dict[str, Any]:
+    """Returns the event with only what is always sent and what was chosen."""
     if all(kind in chosen for kind in KINDS):
         return dict(event)
-    return cast("dict[str, Any]", _kept(event, "@event", chosen))
+    return cast("dict[str, Any]", _choose(event, "@event", chosen))
 
 
 @cache
 def _shapes() -> Mapping[str, Any]:
+    """Returns the table: the shapes of values, by name."""
     text = files(__package__).joinpath("built", "fields.json").read_bytes()
     return cast("dict[str, Any]", orjson.loads(text))
 
 
-def _kept(value: Any, shape: Any, chosen: _Choice) -> Any:
+def _choose(value: Any, shape: Any, chosen: Collection[Kind]) -> Any:
+    """Returns a value of this shape with only what is always sent and what was chosen."""
     match shape:
         case "always":
             return _empty(value) if isinstance(value, Mapping | list) else value
         case str() if shape.startswith("@"):
-            return _kept(value, _shapes()[shape[1:]], chosen)
+            return _choose(value, _shapes()[shape[1:]], chosen)
         case str():
             return value if all(kind in chosen for kind in shape.split("+")) else _empty(value)
-        case [each]:
-            return [_kept(item, each, chosen) for item in value] if isinstance(value, list) else _empty(value)
-        case {"$list": each, "$else": otherwise}:
-            return _kept(value, [each] if isinstance(value, list) else otherwise, chosen)
+        case [of_item]:
+            return [_choose(item, of_item, chosen) for item in value] if isinstance(value, list) else _empty(value)
+        case {"$list": of_item, "$else": otherwise}:
+            return _choose(value, [of_item] if isinstance(value, list) else otherwise, chosen)
     if not isinstance(value, Mapping):
         return _empty(value)
     fields = _fields(value, shape)
     return {
-        name: _kept(item, fields[name], chosen) if name in fields else item
+        name: _choose(item, fields[name], chosen) if name in fields else item
         for name, item in value.items()
         if name in fields or "other" in chosen
     }
 
 
 def _fields(value: Mapping[str, Any], shape: Any) -> Mapping[str, Any]:
-    """Returns the shapes of the fields of this value."""
+    """Returns the shapes of the fields of an object that has this shape, by name."""
     if isinstance(shape, str):
         return _fields(value, _shapes()[shape[1:]])
     if "$by" not in shape:
@@ -106,6 +109,7 @@ def _fields(value: Mapping[str, Any], shape: Any) -> Mapping[str, Any]:
 
 
 def _empty(value: Any) -> Any:
+    """Returns an empty value of the same type."""
     match value:
         case str():
             return ""
