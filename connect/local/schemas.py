@@ -68,7 +68,7 @@ def _describe_fields(owner_type: Any) -> Schema | None:
 
 
 def _describe_field(name: str, hint: Any, definitions: dict[str, Any]) -> Schema:
-    """Returns the schema of one field, and adds the definitions that it refers to to `definitions`."""
+    """Returns the schema of one field, and puts the definitions that it refers to into `definitions`."""
     while get_origin(hint) in (Required, NotRequired):
         (hint,) = get_args(hint)
     title = name.replace("_", " ").title()
