@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from ag_ui.core import RunAgentInput, Tool
@@ -42,7 +42,7 @@ from pydantic import BaseModel
 
 from ...translator import CLIENT_CHANNELS, Options, message_ids, same_json, to_json
 from ..errors import InvalidInputError
-from .client_values import check_context, check_values, object_schema
+from .client_values import Reduce, check_context, check_reduced, check_values, object_schema
 from .intake import ALL, WITHOUT_MESSAGES, Intake
 from .messages import as_json
 from .thread_state import ThreadState
@@ -80,8 +80,9 @@ class InputChannels:
     """The channels that its input can write; None if they are not known."""
     reducers: frozenset[str] | None = None
     """The channels that have a reducer; None if they are not known."""
-    begun: frozenset[str] = frozenset()
-    """The channels with a reducer that are known to have a value from the start, such as an empty list."""
+    begun: Mapping[str, Reduce] = field(default_factory=dict)
+    """The channels with a reducer that are known to have a value from the start, such as an empty list. Each has a
+    function that reduces another value with that one."""
     context: frozenset[str] = frozenset()
     """The fields of its runtime context."""
     has_default_context: bool = False
@@ -138,10 +139,12 @@ def channel_values(
     state = _state(channels, run_input, intake)
     updates = {**state, **_conventions(channels, run_input, values)}
     changed = {name: value for name, value in updates.items() if name not in values or _differ(values[name], value)}
-    check_values(channels.model, {name: value for name, value in changed.items() if name in state})
+    written = {name: value for name, value in changed.items() if name in state}
+    check_values(channels.model, written)
+    check_reduced(channels.begun, written)
     reduced = channels.reducers or frozenset()
     return {
-        name: Overwrite(value) if name in reduced and name in (values.keys() | channels.begun) else value
+        name: Overwrite(value) if name in reduced and name in (values.keys() | channels.begun.keys()) else value
         for name, value in changed.items()
     }
 

@@ -5,6 +5,9 @@ A value is refused only if the run would fail with it:
 - a value for a channel, if the schema of the graph's input is a pydantic model and refuses it. LangGraph validates what
   nodes get with this model. Any other input schema is an annotation that nothing enforces, and existing pages may send
   what it does not allow.
+- a value for a channel, if the channel's reducer raises with it. More than the run would fail: what the next node writes
+  is stored next to the checkpoint, and LangGraph applies the reducer whenever it reads the thread, which could never be
+  read again.
 - a value for a context field, if it does not fit the JSON schema of the context.
 
 An error text names the place of each value and what is expected there (`state.trip.seats: expected a valid integer`),
@@ -13,7 +16,8 @@ so that a page can show it at the field. It quotes no value.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import copy
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
@@ -24,6 +28,9 @@ from .answers.schemas import misfit
 _SHOULD: Final = "Input should be "
 _MOST: Final = 5
 """Values that one error text names, at most."""
+
+Reduce = Callable[[Any], object]
+"""Reduces a value with the one with which a channel begins. Raises what the reducer raises."""
 
 
 def check_values(model: type[BaseModel] | None, values: Mapping[str, Any]) -> None:
@@ -40,6 +47,14 @@ def check_values(model: type[BaseModel] | None, values: Mapping[str, Any]) -> No
             raise InvalidInputError("; ".join(_misfit_of(detail, values) for detail in wrong[:_MOST])) from None
     except Exception:  # from a validator of the owner: the run raises it again, and logs it
         return
+
+
+def check_reduced(reducers: Mapping[str, Reduce], values: Mapping[str, Any]) -> None:
+    """Raises `InvalidInputError` if the reducers of some channels do not take these values, which are channels by
+    name."""
+    wrong = [name for name in values if name in reducers and not _is_taken(reducers[name], values[name])]
+    if wrong:
+        raise InvalidInputError("; ".join(f"state.{name}: expected another value" for name in wrong[:_MOST]))
 
 
 def check_context(schema: Mapping[str, Any] | None, fields: Mapping[str, Any]) -> None:
@@ -61,6 +76,14 @@ def object_schema(schema: Any) -> Mapping[str, Any]:
         definitions = schema.get("$defs")
         schema = (definitions if isinstance(definitions, Mapping) else {}).get(reference.rpartition("/")[2])
     return schema if isinstance(schema, Mapping) else {}
+
+
+def _is_taken(reduce: Reduce, value: Any) -> bool:
+    try:
+        reduce(copy.deepcopy(value))  # a reducer may change what it gets
+    except Exception:  # of the owner's own reducer
+        return False
+    return True
 
 
 def _misfit_of(detail: Any, values: Any) -> str:

@@ -4,11 +4,14 @@ them is decided by `inputs.channels`."""
 from __future__ import annotations
 
 from dataclasses import MISSING, fields, is_dataclass
+from functools import partial
 from typing import Any
 
 from langgraph.channels import BinaryOperatorAggregate, LastValue
+from langgraph.channels.base import BaseChannel
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.pregel import Pregel
+from langgraph.types import Overwrite
 from pydantic import BaseModel
 
 from ..inputs.channels import InputChannels, if_taken, properties_of
@@ -17,7 +20,7 @@ from .schemas import context_schema_of
 try:
     from langgraph.channels.delta import DeltaChannel
 except ImportError:  # an older LangGraph
-    _REDUCED: tuple[type, ...] = (BinaryOperatorAggregate,)
+    _REDUCED: tuple[type[BaseChannel[Any, Any, Any]], ...] = (BinaryOperatorAggregate,)
 else:
     _REDUCED = (BinaryOperatorAggregate, DeltaChannel)
 
@@ -25,20 +28,29 @@ else:
 def input_channels_of(graph: Pregel[Any, Any, Any, Any], messages_key: str) -> InputChannels:
     """Returns the input channels of a compiled graph. `messages_key`: the channel of the conversation."""
     names = _taken_by(graph)
-    reduced = {name for name, channel in graph.channels.items() if isinstance(channel, _REDUCED)}
-    begun = {name for name in reduced if graph.channels[name].is_available()}  # type: ignore[union-attr]
+    reduced = {name: channel for name, channel in graph.channels.items() if isinstance(channel, _REDUCED)}
+    begun = {name: partial(_reduced, channel) for name, channel in reduced.items() if channel.is_available()}
     schema = getattr(graph, "context_schema", None)
     return InputChannels(
         if_taken(messages_key, names),
         names,
         reducers=frozenset(reduced),
-        begun=frozenset(begun),
+        begun=begun,
         context=_fields_of(schema),
         context_schema=context_schema_of(graph),
         model=_model_of(graph),
         has_default_context=_has_defaults(schema),
         is_plain=isinstance(graph.channels.get(messages_key), LastValue),
     )
+
+
+def _reduced(channel: BaseChannel[Any, Any, Any], value: Any) -> Any:
+    """Returns what a channel has if its value was replaced and a node then writes the one with which it began. Raises
+    what its reducer raises."""
+    changed = channel.copy()
+    changed.update([Overwrite(value)])
+    changed.update([channel.get()])
+    return changed.get()
 
 
 def _taken_by(graph: Pregel[Any, Any, Any, Any]) -> frozenset[str] | None:

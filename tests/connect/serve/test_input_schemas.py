@@ -148,6 +148,38 @@ async def test_values_that_a_model_refuses_are_refused_by_their_places_without_a
         assert "Ada to Oslo" in good.text
 
 
+def appended(kept: list[Any], new: Any) -> list[Any]:
+    """A reducer that takes None, and changes what it gets."""
+    kept = [] if kept is None else kept
+    kept.append(new)
+    return kept
+
+
+class Notes(TypedDict):
+    lines: Annotated[list[str], operator.add]
+    score: Annotated[int, operator.add]
+    log: Annotated[list[Any], appended]
+    town: str
+
+
+async def test_a_value_that_a_reducer_does_not_take_is_refused_and_the_thread_stays_readable() -> None:
+    async def look(state: Notes) -> dict[str, Any]:
+        return {"lines": ["looked"], "score": 1, "log": "looked"}
+
+    graph = StateGraph(Notes).add_node("look", look).add_edge(START, "look").compile(InMemorySaver())
+    async with served(agui_app(Agent(graph, intake=Intake(state="all")))) as server, server.client() as client:
+        await client.post("/default", json=posted({"town": "Oslo"}))
+        for name, values in {"lines": (None, "text", 5, {"a": 1}), "score": (None, "5", [])}.items():
+            for value in values:
+                answer = await client.post("/default", json=posted({name: value}, runId="again"))
+                assert (answer.status_code, answer.json()["message"]) == (422, f"state.{name}: expected another value")
+        assert (await client.post("/default/connect", json=posted())).status_code == 200
+        taken = {"lines": ["mine"], "score": 2.5, "log": None, "town": None}
+        assert "RUN_FINISHED" in (await client.post("/default", json=posted(taken, runId="taken"))).text
+        state = (await client.get("/threads/t/state?agent=default")).json()["state"]
+        assert state == {"lines": ["mine", "looked"], "score": 3.5, "log": ["looked"], "town": None}
+
+
 async def test_clients_set_the_fields_of_the_context_that_are_open_to_them() -> None:
     def asked(context: Any, run_id: str) -> dict[str, Any]:
         messages = [{"id": run_id, "role": "user", "content": "Say it."}]
