@@ -20,6 +20,9 @@ const LEAVE_OUT = {
   },
 };
 
+/** What decodes `&amp;` without `innerHTML`, which the pages' policy forbids. */
+const ENTITIES = { "decode-named-character-reference": join(HERE, "node_modules/decode-named-character-reference/index.js") };
+
 const HOW = {
   absWorkingDir: HERE,
   outdir: FOLDER,
@@ -31,6 +34,7 @@ const HOW = {
   charset: "utf8",
   legalComments: "none",
   define: { "process.env.NODE_ENV": '"production"' },
+  alias: ENTITIES,
   plugins: [LEAVE_OUT],
   write: false,
 };

@@ -44,7 +44,7 @@ const EVENTS = [
   { type: "ACTIVITY_SNAPSHOT", messageId: "v", activityType: "media", content: { type: "video", source: { type: "url", mimeType: "video/mp4", value: "https://beacon.example/video" } } },
   { type: "CUSTOM", name: hurts("custom"), value: "other-secret" },
   { type: "STEP_FINISHED", stepName: hurts("step") },
-  { type: "RUN_FINISHED", threadId: "t", runId: "r", outcome: { type: "interrupt", interrupts: [{ id: "i", reason: "x", message: `asked-secret ${hurts("question")}`, responseSchema: { type: "object", properties: { name: { type: "string", title: hurts("field") } } } }] } },
+  { type: "RUN_FINISHED", threadId: "t", runId: "r", outcome: { type: "interrupt", interrupts: [{ id: "i", reason: "asked-secret reason", message: `asked-secret ${hurts("question")}`, responseSchema: { type: "object", properties: { name: { type: "string", title: hurts("field") } } } }] } },
 ].map((event, place) => ({ ...event, timestamp: 1_800_000_000_000 + place * 40 }));
 
 async function opens(page, events = EVENTS, name = "hostile run.jsonl") {
@@ -96,11 +96,13 @@ async function reads(file, play, options = {}) {
 const scenario = (name, play, options = {}) => test(name, (t) => stage.visit(t, { acceptDownloads: true, ...options }, play));
 
 scenario("a file plays from the disk, and nothing in its messages runs or asks for anything", async (_, page) => {
-  await opens(page);
+  const said = EVENTS.map((event) => (event.type === "TEXT_MESSAGE_CONTENT" ? { ...event, delta: `Fish &amp; chips. ${event.delta}` } : event));
+  await opens(page, said);
+  await page.getByText("Fish & chips.").first().waitFor();
   const file = await sends(page, "State", "Tool calls", "Attachments", "Everything else");
   assert.match(file, /hostile-run\.html$/);
   await reads(file, async (inspector, sent) => {
-    await inspector.shows("Answer");
+    await inspector.shows("Fish & chips. Answer");
     await inspector.is("Waiting");
     assert.equal(await inspector.events(), EVENTS.length);
     assert.match(await sent.locator(".thread-title").innerText(), /^hostile run\n+.*2027$/);

@@ -36,7 +36,8 @@ export function contentsOf(entries: readonly Entry[], view: View): Contents {
     if (event.type === "RUN_FINISHED" && event.result !== undefined) names.state.add("the result");
     if (event.type === "TOOL_CALL_START" || event.type === "TOOL_CALL_CHUNK") if (event.toolCallName) names.tools.add(String(event.toolCallName));
     if (event.type === "RUN_FINISHED" && event.outcome?.type === "interrupt") names.tools.add("questions");
-    if (event.type === "CUSTOM") names.other.add(String(event.name));
+    if (event.type === "CUSTOM" && event.name === "on_interrupt") names.tools.add("questions");
+    else if (event.type === "CUSTOM") names.other.add(String(event.name));
     if (event.type === "RAW") names.other.add("raw events");
     if (event.type === "MESSAGES_SNAPSHOT") walk(event.messages);
     if (event.type === "RUN_STARTED" && isObject(event.input)) walk(event.input.messages);
