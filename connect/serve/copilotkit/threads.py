@@ -40,6 +40,8 @@ from ..requests.body import text_of
 _THREAD: Final = "/threads/{thread:path}"
 _LONGEST: Final = 200
 """The longest text that can be searched for, in characters."""
+_LONGEST_NAME: Final = 1_000
+"""The longest name of a thread, in characters. A list has the names of up to 100 threads, and is read for each search."""
 
 
 def endpoints() -> Iterator[Endpoint]:
@@ -93,6 +95,8 @@ def _patch(call: Call) -> ChangeThread:
     title, archived = text_of(body, "name"), (body or {}).get("archived")
     if "\0" in (title or ""):  # PostgreSQL does not accept them in text
         raise invalid("name: expected a string without null characters.")
+    if len(title or "") > _LONGEST_NAME:
+        raise invalid(f"name: expected a string of at most {_LONGEST_NAME} characters.")
     if archived is not None and not isinstance(archived, bool):
         raise invalid("archived: expected true or false.")
     changes = {name: value for name, value in ((TITLE, title), (ARCHIVED, archived)) if value is not None}

@@ -162,6 +162,7 @@ async def test_a_running_thread_is_running_and_is_not_deleted() -> None:
         ("PATCH", "/threads/mine", {"agent": "chat"}, 422, "invalid_input"),
         ("PATCH", "/threads/mine", {"agent": "chat", "archived": "yes"}, 422, "invalid_input"),
         ("PATCH", "/threads/mine", {"agent": "chat", "name": "a\0b"}, 422, "invalid_input"),
+        ("PATCH", "/threads/mine", {"agent": "chat", "name": "a" * 1_001}, 422, "invalid_input"),
         ("PATCH", "/threads/mine", ["chat"], 422, "invalid_input"),
         ("DELETE", "/threads/none", {"agent": "chat"}, 404, "not_found"),
         ("PUT", "/threads/mine", {}, 405, "method_not_allowed"),
