@@ -76,14 +76,16 @@ class ConnectionLost(AguiError):  # noqa: N818 - nothing has failed yet: it is t
     """A connection to a platform could not be made, was lost, or delivered unreadable data.
 
     `reason` says which of these. `is_timeout`: whether it was connected, but nothing arrived within the read timeout.
+    `status`: the HTTP status with which the platform has answered; None if it has not.
     """
 
     code = Lost.code
 
-    def __init__(self, reason: str, *, is_timeout: bool = False) -> None:
+    def __init__(self, reason: str, *, is_timeout: bool = False, status: int | None = None) -> None:
         super().__init__(reason)
         self.reason = reason
         self.is_timeout = is_timeout
+        self.status = status
 
 
 Report = Callable[[str | None], None]

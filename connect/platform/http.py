@@ -189,7 +189,7 @@ def error_of_answer(request: httpx.Request, status: int, body: bytes) -> Connect
         or status >= HTTPStatus.INTERNAL_SERVER_ERROR
     ):
         _log.warning("HTTP %d of the platform to %s %s: %s", status, request.method, request.url.path, message or "-")
-        return ConnectionLost(f"HTTP {status}")
+        return ConnectionLost(f"HTTP {status}", status=status)
     return PlatformError(status, message or f"The platform answered HTTP {status}.")
 
 

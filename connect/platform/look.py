@@ -146,6 +146,13 @@ class Look(NamedTuple):
         return None if checkpoint_id is None else str(checkpoint_id)
 
 
+def as_state(checkpoint: JsonObject) -> JsonObject:
+    """Returns a checkpoint from the server's list as the server describes a thread's state: `next` has only the tasks
+    that have not returned."""
+    tasks = checkpoint.get("tasks") or ()
+    return {**checkpoint, "next": [task.get("name") for task in tasks if task.get("result") is None]}
+
+
 def checkpoint_of(state: JsonObject) -> Checkpoint:
     """Converts a state from the server's list."""
     return Checkpoint(

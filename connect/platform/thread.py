@@ -17,6 +17,7 @@ from langgraph_sdk.client import LangGraphClient
 from ...translator import Cancelled, Finished
 from ..access import MARK, Access, Metadata, owner_of
 from ..errors import (
+    AguiError,
     ConnectionLost,
     PlatformError,
     RunConflictError,
@@ -28,7 +29,7 @@ from ..errors import (
 from ..run_outcome import RunOutcome
 from ..thread_info import Checkpoint
 from .calls import Contact, Retries, at_once, sdk_call
-from .look import JsonObject, Look, ThreadRuns, checkpoint_of, client_run_id, has_kwargs, run_metadata
+from .look import JsonObject, Look, ThreadRuns, as_state, checkpoint_of, client_run_id, has_kwargs, run_metadata
 from .outcome import ACTIVE, is_of, paused, run_outcome
 from .settings import ThreadSettings
 
@@ -42,8 +43,16 @@ CANCEL_TIMEOUT: Final = 10.0
 _FIRST_PAUSE: Final = 0.05
 _LONGEST_PAUSE: Final = 1.0
 _FEW: Final = 20
+_BAD_REQUEST: Final = 400
+_FAILED: Final = 500
+_STATE_ATTEMPTS: Final = 2
+"""How many times the server may fail with a thread's state until its newest checkpoint is requested instead."""
 _PAGES: Final = 5
 
+_NOT_COMPUTED = (
+    "The server can't compute the state of a thread in the middle of a step, so its newest checkpoint is used, without "
+    "what the finished tasks of the step have written (%s)."
+)
 _log = logging.getLogger(__name__)
 
 
@@ -188,8 +197,32 @@ class PlatformThread:
         return maker is not None and look.runs.with_id(maker) is None and await self.run(str(maker)) is not None
 
     async def state(self) -> JsonObject:
-        """Returns the thread's newest state, with the states of the subgraphs that have begun and not ended."""
-        state: JsonObject = await self._request(lambda: self.client.threads.get_state(self.id, subgraphs=True))
+        """Returns the thread's newest state, with the states of the subgraphs that have begun and not ended.
+
+        While tasks of a step are to be done, the server adds what the others have written, by the graph's reducers.
+        `langgraph dev` passes JSON to them: a reducer for objects fails, and the server answers 400 or 500 until the
+        step ends, even if that waits for a person. Then the newest checkpoint is returned, without the writes of its
+        tasks and the states of its subgraphs. (After 500, `langgraph dev` closes the connection a moment later, and so
+        fails the next request on it. So that is not made at once.)
+        """
+        failures = list[AguiError]()
+
+        async def read() -> JsonObject:
+            if len(failures) < _STATE_ATTEMPTS:
+                try:
+                    return await sdk_call(self.client.threads.get_state(self.id, subgraphs=True))
+                except (ConnectionLost, PlatformError) as error:
+                    if error.status in (_BAD_REQUEST, _FAILED):
+                        failures.append(error)
+                    if error.status != _BAD_REQUEST:
+                        raise
+            checkpoints = await sdk_call(self.client.threads.get_history(self.id, limit=1))
+            if not checkpoints:
+                raise failures[-1]
+            _log.warning(_NOT_COMPUTED, log_context(None, self.id))
+            return as_state(checkpoints[0])
+
+        state: JsonObject = await self._request(read)
         return state
 
     async def run(self, run_id: str) -> JsonObject | None:
