@@ -1,10 +1,11 @@
 """Every fixture that a server can run, started by the SDK's call and by LangChain's `useStream`, and read from its
 start, from several points of it, and after its end: all readers have in the end what the thread has.
 
-What a run of protocol v3 lacks is in `docs/versions.md`.
+What a run of protocol v3 lacks, and what LangChain makes of some models' streams in one, is in `docs/versions.md`.
 """
 
 import asyncio
+import json
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -35,7 +36,6 @@ SAMPLE = (
 """What `make test-services` runs; the rest is of the sweep."""
 LEFT_OUT = {
     "interrupt_dropped",  # a command that starts a run on a thread which waits for an answer is taken for the answer
-    "other_message_class",  # while it runs, the server may answer with an error when its state is asked for
 }
 NAMES = [name for name, fixture in SERVED.items() if fixture.recorded and name not in LEFT_OUT]
 CASES = [
@@ -44,6 +44,11 @@ CASES = [
 ]
 ASKS_AFTER_SPEECH = {"interrupt_after_speech", "functional_interrupt"}
 """A node of the root graph says something, and then asks: no checkpoint has it, so who comes later does not get it."""
+FAILS_WITH_LESS = {
+    "model_raises_mid_reasoning",  # the stream of v3 has no reasoning of a model that LangChain does not know
+    "sibling_raises",  # messages that stream at the same time come whole when their step ends, which fails
+}
+"""What readers of v3 have less of when the run fails."""
 REWRITTEN = {
     *("edited_before_return", "guardrail_same_id", "guardrail_in_place", "guardrail_middleware"),
     "ids_one_for_two_calls",
@@ -63,8 +68,10 @@ async def test_whoever_reads_a_run_of_either_protocol_ends_with_the_thread(
             found = _faults(read, turn.ends, name, agui_client)
             wrong += (f"{name}, turn {place}, {started_by}: {fault}" for fault in found)
     for place, (older, newer) in enumerate(zip(*tours, strict=True)):
+        # where the two threads differ, LangChain has read the model's stream in another way
+        stored, also_stored = (_said(expected(read.values, read.options).messages) for read in (older, newer))
         said, also_said = (_said(read.guests[AT_THE_START].view.messages) for read in (older, newer))
-        if said != also_said:
+        if said != also_said and stored == also_stored and name not in FAILS_WITH_LESS:
             wrong.append(f"{name}, turn {place}: only v2 {said - also_said}, only v3 {also_said - said}")
     assert not wrong, "\n".join(wrong)
 
@@ -128,9 +135,17 @@ def _said(messages: Sequence[Mapping[str, Any]]) -> Counter[str]:
     said: list[str] = []
     for message in messages:
         functions = [(call["id"], call["function"]) for call in message.get("toolCalls") or ()]
-        calls = [(call_id, function["name"], function["arguments"]) for call_id, function in functions]
+        calls = [(call_id, function["name"], _spaced(function["arguments"])) for call_id, function in functions]
         if message["role"] != "activity":
             said.append(
                 _ID.sub("", f"{message['role']}: {message.get('content') or ''} {calls} {message.get('toolCallId')}")
             )
     return Counter(said)
+
+
+def _spaced(arguments: str) -> str:
+    """Arguments of a call, with the same white space whoever wrote their JSON."""
+    try:
+        return json.dumps(json.loads(arguments))
+    except json.JSONDecodeError:
+        return arguments
