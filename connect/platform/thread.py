@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, MutableMapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any, Final, TypeVar
 
 from langgraph.constants import END, START
@@ -216,7 +216,9 @@ class PlatformThread:
                         failures.append(error)
                     if error.status != _BAD_REQUEST:
                         raise
-            checkpoints = await sdk_call(self.client.threads.get_history(self.id, limit=1))
+            checkpoints: Sequence[JsonObject] = ()
+            with suppress(PlatformError):
+                checkpoints = await sdk_call(self.client.threads.get_history(self.id, limit=1))
             if not checkpoints:
                 raise failures[-1]
             _log.warning(_NOT_COMPUTED, log_context(None, self.id))
