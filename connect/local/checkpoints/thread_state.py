@@ -9,7 +9,6 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.prebuilt import ToolNode
 from langgraph.pregel import Pregel
 from langgraph.types import PregelTask, StateSnapshot
 
@@ -123,7 +122,8 @@ async def _stops(root: Graph, graph: Graph, state: StateSnapshot) -> bool:
 
 
 def own_tools(graph: Graph) -> frozenset[str]:
-    """Returns the names of the tools that a graph and its subgraphs run themselves, in LangGraph's `ToolNode`."""
+    """Returns the names of the tools that a graph and its subgraphs run themselves, in LangGraph's `ToolNode`, or in the
+    copy of it that LangChain 1.0 has."""
     if graph not in _own_tools:
         _own_tools[graph] = _tools_of(graph)
     return _own_tools[graph]
@@ -132,7 +132,8 @@ def own_tools(graph: Graph) -> frozenset[str]:
 def _tools_of(graph: Graph) -> frozenset[str]:
     graphs = [graph, *(subgraph for _, subgraph in graph.get_subgraphs(recurse=True))]
     bound = [node.bound for inner in graphs if isinstance(inner, Pregel) for node in inner.nodes.values()]
-    return frozenset(name for runnable in bound if isinstance(runnable, ToolNode) for name in runnable.tools_by_name)
+    by_name = [getattr(runnable, "tools_by_name", None) for runnable in bound]
+    return frozenset(name for tools in by_name if isinstance(tools, Mapping) for name in tools)
 
 
 async def _messages_of_call(graph: Graph, state: StateSnapshot, messages_key: str) -> list[Any]:
