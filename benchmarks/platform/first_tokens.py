@@ -4,8 +4,15 @@ The server is a real `langgraph dev` (`LANGGRAPH=/path/to/langgraph`: that of an
 version), or an Aegra (`AEGRA=/path/to/aegra`), with a model that says a token every 20 ms. Each run is started by a
 client of the server's own: by `POST .../runs/stream` (v2), or by the command `run.start` (v3, with which LangChain's
 `useStream` starts runs). That client reads the stream that its protocol gives it, with plain `httpx`; in the same
-process, `connect` and `watch` read the same run. A run that `run` starts is compared with the thread's stream, which
-Aegra does not have. So load delays both readers alike, and the ratios mean the same on any machine.
+process, `connect` and `watch` read the same run. So load delays both readers alike, and the ratios mean the same on any
+machine.
+
+Who watches a thread does not know of a run before it begins, and the client that starts it does. So `watch` is compared
+with the server's own stream of the thread, opened before the run: `GET /threads/{id}/stream`, or for protocol v3, and
+on Aegra for both, `POST /threads/{id}/stream/events`. Aegra looks for new runs of a thread every 250 ms, for that
+stream alone, and has no other way to learn of them than to list them. (In a run that the older API has started, its
+`messages` are empty, but there is one for each token.) The note has the time of the run's own stream too. A run that
+`run` starts is compared with the thread's stream too, but not on Aegra, for that reason.
 
 A token is as late as the time from the request that starts the run to its arrival. `langgraph dev` begins a run 0.5 to
 1 s after its request, so the ratio of the first token says little by itself: the rows of how much later a token arrives
@@ -17,12 +24,13 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import random
 import re
 import socket
 import sys
 import tempfile
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
@@ -49,6 +57,9 @@ _BURST = 3.0
 _WITHIN = 60.0
 _INPUT = {"messages": [{"role": "user", "content": "Tell me something."}]}
 _MODES = ["values", "messages-tuple", "updates", "custom"]
+_CHANNELS = {"channels": ["messages", "values", "lifecycle"]}
+_EMPTY = '"data":{"value":null}'
+"""What Aegra has of a message of a run that the older API has started."""
 _GRAPH = Path(__file__).with_name("paced_graph.py")
 _TOKEN = re.compile(r"tok(\d+) ")
 
@@ -86,6 +97,8 @@ class Compared(NamedTuple):
     begin: float
     own: Arrivals
     ours: Arrivals
+    client: Arrivals | None = None
+    """The client that started the run, if `own` is another one's stream."""
 
 
 def rows() -> Iterator[Row]:
@@ -101,7 +114,9 @@ async def _measured() -> list[Row]:
         source = Platform(client, "paced")
         for _ in range(ROUNDS + 1):  # the first one warms up
             for protocol in ("v2", "v3") if has_v3 else ("v2",):
-                for name, compared in (await _started_by_others(client, source, protocol)).items():
+                for name, compared in (
+                    await _started_by_others(client, source, protocol, is_aegra=aegra is not None)
+                ).items():
                     found.setdefault(f"{protocol}: {name}", []).append(compared)
             if not aegra:
                 found.setdefault("v2: run", []).append(await _started_by_run(client, source))
@@ -116,7 +131,9 @@ async def _measured() -> list[Row]:
 def _rows(name: str, runs: list[Compared], versions: str) -> Iterator[Row]:
     own = median(each.own.since(each.begin)[0] for each in runs)
     ours = median(each.ours.since(each.begin)[0] for each in runs)
-    note = f"{ours * 1000:.0f} ms, the server's own {own * 1000:.0f} ms; {versions}"
+    starters = [each.client.since(each.begin)[0] for each in runs if each.client]
+    started = f", the client that starts the run {median(starters) * 1000:.0f} ms" if starters else ""
+    note = f"{ours * 1000:.0f} ms, the server's own {own * 1000:.0f} ms{started}; {versions}"
     yield Row("platform", f"{name}: first token", ours / own, "x", _LATE, note)
     first = [later_by(each, 0) for each in runs]
     yield Row("platform", f"{name}: first token later by", median(first), "ms", None, f"at most {max(first):.1f} ms")
@@ -134,16 +151,20 @@ def later_by(compared: Compared, place: int) -> float:
     return (compared.ours.times[place] - compared.own.times[place]) * 1000
 
 
-async def _started_by_others(client: LangGraphClient, source: Platform, protocol: str) -> dict[str, Compared]:
+async def _started_by_others(
+    client: LangGraphClient, source: Platform, protocol: str, *, is_aegra: bool
+) -> dict[str, Compared]:
     """A run that a client of the server starts, read by `watch` from before it, and by `connect` as soon as it is
     there."""
     thread_id = (await client.threads.create())["thread_id"]
-    own, connected, watched = Arrivals(), Arrivals(), Arrivals()
-    async with AsyncExitStack() as stack:
-        reading = await stack.enter_async_context(asyncio.TaskGroup())
-        watching = reading.create_task(_note_events(watch(source, thread_id), watched))
+    own, of_thread, connected, watched = Arrivals(), Arrivals(), Arrivals(), Arrivals()
+    async with asyncio.TaskGroup() as reading:
+        reading.create_task(_note_events(watch(source, thread_id), watched))
+        opened, started = asyncio.Event(), asyncio.Event()
+        stream = _stream_thread if protocol == "v2" and not is_aegra else _stream_thread_events
+        reading.create_task(stream(client, thread_id, of_thread, opened))
+        await opened.wait()
         await _until_watched(client, thread_id)
-        started = asyncio.Event()
         start = _stream_v2 if protocol == "v2" else _stream_v3
         reading.create_task(start(client, thread_id, own, started))
         await started.wait()
@@ -151,8 +172,7 @@ async def _started_by_others(client: LangGraphClient, source: Platform, protocol
         while not (await client.runs.list(thread_id, limit=1)):
             pass
         await _note_events(connect(source, thread_id), connected)
-        await watching
-    return {"connect": Compared(begin, own, connected), "watch": Compared(begin, own, watched)}
+    return {"connect": Compared(begin, own, connected), "watch": Compared(begin, of_thread, watched, own)}
 
 
 async def _started_by_run(client: LangGraphClient, source: Platform) -> Compared:
@@ -199,8 +219,7 @@ async def _stream_v3(client: LangGraphClient, thread_id: str, arrivals: Arrivals
         )
         answer.raise_for_status()
 
-    asked = {"channels": ["messages", "values", "lifecycle"]}
-    await _note_stream(client, "POST", f"/threads/{thread_id}/stream/events", arrivals, {"json": asked}, command)
+    await _note_stream(client, "POST", f"/threads/{thread_id}/stream/events", arrivals, {"json": _CHANNELS}, command)
 
 
 async def _stream_thread(client: LangGraphClient, thread_id: str, arrivals: Arrivals, opened: asyncio.Event) -> None:
@@ -209,6 +228,15 @@ async def _stream_thread(client: LangGraphClient, thread_id: str, arrivals: Arri
 
     asked = {"params": {"stream_modes": "run_modes"}}
     await _note_stream(client, "GET", f"/threads/{thread_id}/stream", arrivals, asked, note_open)
+
+
+async def _stream_thread_events(
+    client: LangGraphClient, thread_id: str, arrivals: Arrivals, opened: asyncio.Event
+) -> None:
+    async def note_open() -> None:
+        opened.set()
+
+    await _note_stream(client, "POST", f"/threads/{thread_id}/stream/events", arrivals, {"json": _CHANNELS}, note_open)
 
 
 async def _note_stream(
@@ -226,16 +254,18 @@ async def _note_stream(
             await when_open()
         async for event in stream.aiter_sse():
             if event.event.startswith("messages"):
-                arrivals.note(event.data)
+                arrivals.note(f"tok{len(arrivals.times)} " if _EMPTY in event.data else event.data)
             if arrivals.is_whole:
                 return
 
 
 async def _until_watched(client: LangGraphClient, thread_id: str) -> None:
-    """Waits until a watch that has begun must have looked at the thread."""
+    """Waits until a watch that has begun must have looked at the thread, and then until any moment between two looks of
+    a server that polls."""
     for _ in range(5):
         await client.threads.get_state(thread_id)
         await asyncio.sleep(0.05)
+    await asyncio.sleep(random.uniform(0, 0.25))
 
 
 # --- the server -------------------------------------------------------------------------------------------------------

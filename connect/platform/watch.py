@@ -8,7 +8,8 @@ There are three ways, and the first one that the server has is used. `PlatformSo
   older API has started, and have no position at which a reader could go on after a lost connection.
 - `announcements`: the server announces the beginnings and ends of runs in the events of protocol v3 (Aegra). The thread
   is looked at when a run is announced, and its active run is attached to. Writes to the state are not announced, so the
-  thread is looked at in long intervals too.
+  thread is looked at in long intervals too. Aegra itself looks for new runs every 250 ms, for each such stream, so a
+  run is known that much later; nothing else of its interface tells of a run whose id is not known.
 - `polls`: the thread is looked at in short intervals.
 
 Rules of the thread's stream (measured on `langgraph dev`):
