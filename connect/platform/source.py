@@ -231,7 +231,12 @@ class PlatformSource:
             if not firsts:
                 raise PlatformError(NOT_FOUND, f"The server has no assistant of the graph {assistant!r}.")
             return await self.schemas(str(firsts[0]["assistant_id"]))
-        return await self.contact().retried(lambda: self.client.assistants.get_schemas(assistant))
+        schemas = await self.contact().retried(lambda: self.client.assistants.get_schemas(assistant))
+        if schemas.get("input_schema") is None:
+            # A server on Python 3.11 can't describe an input that is a `typing.TypedDict`. The graph ignores what the
+            # state has beyond its input.
+            schemas = {**schemas, "input_schema": schemas.get("state_schema")}
+        return schemas
 
 
 def type_of(value: object) -> str:

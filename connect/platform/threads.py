@@ -47,6 +47,9 @@ _LAST: Final = 1_000_000_000
 _NEWEST: Final = datetime.max.replace(tzinfo=UTC)
 _SERVERS: Final = {"running": "busy", "waiting": "interrupted", "failed": "error"}
 """By our status: the status that all such threads have on the server."""
+_NAME_ON_AEGRA: Final = "thread_name"
+"""The key of a thread's metadata in which Aegra keeps the beginning of its first user message. It does not return the
+values of threads."""
 _STATUSES: Final[Mapping[str, ThreadStatus]] = {"busy": "running", "error": "failed"}
 
 
@@ -190,11 +193,13 @@ class _Cursor:
 
 
 def _opening(thread: JsonObject) -> str | None:
-    """Returns the opening of a thread that was searched for, or that was read with its values."""
+    """Returns the opening of a thread that was searched for, or that was read with its values, or of Aegra's."""
     if (extracted := thread.get("extracted")) is not None:
         return opening_of(extracted.get("first_message"))
-    values = thread.get("values")
-    return opening_of(values.get("messages")) if isinstance(values, dict) else None
+    if isinstance(values := thread.get("values"), dict):
+        return opening_of(values.get("messages"))
+    named = (thread.get("metadata") or {}).get(_NAME_ON_AEGRA)
+    return opening_of([("user", named)]) if named else None
 
 
 def _changed_at(thread: JsonObject) -> datetime:

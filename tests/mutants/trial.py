@@ -99,7 +99,8 @@ def _write(path: Path, text: str) -> None:
 
 
 def _judged(mutant: Mutant, tests: Sequence[str], tree: Path) -> Verdict:
-    environment = {**os.environ, "PYTHONPATH": str(tree / ".package")}
+    aegra = {"AEGRA_VENV": str(ROOT / ".venv-aegra")}
+    environment = {**aegra, **os.environ, "PYTHONPATH": str(tree / ".package")}
     command = [
         sys.executable,
         "-m",

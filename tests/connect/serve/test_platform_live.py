@@ -1,4 +1,5 @@
-"""An app in front of a real `langgraph dev` server: runs, readers, stopping; and its end, which stops no run there."""
+"""An app in front of real LangGraph servers: runs, readers, stopping; its end, which stops no run there; and threads
+and schemas, as the inspector uses them."""
 
 import uuid
 from collections.abc import AsyncIterator
@@ -7,18 +8,18 @@ from typing import Any
 import pytest
 from langgraph_agui.connect import Intake, Platform
 from langgraph_agui.connect.serve import Agent, agui_app
-from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 from starlette.applications import Starlette
 
 from fixtures.gated import FIRST, SECOND
 from tests.support.servers.gates import Gates
+from tests.support.servers.platforms.backend import Backend
 from tests.support.servers.serving import BEARER, TOKEN, events_of, kinds_of, posted, served, told, until
 
 
 @pytest.fixture
-async def platform(dev_server: str) -> AsyncIterator[LangGraphClient]:
-    async with get_client(url=dev_server) as client:
+async def platform(backend: Backend) -> AsyncIterator[LangGraphClient]:
+    async with backend.client() as client:
         yield client
 
 
@@ -92,9 +93,7 @@ async def test_ids_that_can_be_none_in_a_platforms_url_are_refused(
     assert answer.status_code == 422
 
 
-async def test_the_threads_of_a_platform_are_listed_read_renamed_archived_and_deleted(
-    platform: LangGraphClient, gate: Gates
-) -> None:
+async def test_the_threads_of_a_platform_are_listed_page_by_page(platform: LangGraphClient, gate: Gates) -> None:
     threads = [new_id() for _ in range(3)]
     async with served(app_of(platform, gate, token=TOKEN)) as server, server.client(headers=BEARER) as client:
         for thread in threads:
@@ -106,19 +105,84 @@ async def test_the_threads_of_a_platform_are_listed_read_renamed_archived_and_de
             listed += [each["id"] for each in page["threads"]]
             cursor = page["nextCursor"]
         assert [each for each in listed if each in threads] == threads[::-1]
-        assert {each["name"] for each in page["threads"] if each["id"] in threads} == {"hi"}
-        assert (await client.get(f"/threads/{threads[1]}")).json()["name"] == "hi"
         refused = await client.get("/threads?cursor=none")
         assert (refused.status_code, refused.json()["error"]) == (422, "invalid_input")
-        path = f"/threads/{threads[0]}"
-        renamed = (await client.patch(path, json={"name": "Lunch", "archived": True})).json()
-        assert (renamed["name"], renamed["archived"], renamed["status"]) == ("Lunch", True, "idle")
-        assert (await client.get(path)).json() == renamed
-        assert FIRST in (await client.get(f"{path}/messages")).text
-        newest = (await client.get("/threads?limit=100")).json()["threads"]
-        assert threads[0] not in [each["id"] for each in newest]
-        assert (await client.delete(path)).status_code == 204
-        assert (await client.get(path)).status_code == 404
+
+
+AGENTS = {"chat": "gated_chat", "asking": "gated_asking", "topic": "gated_without_messages"}
+STATUSES = {"chat": "idle", "asking": "waiting", "topic": "idle"}
+
+
+@pytest.mark.services
+async def test_the_inspector_does_with_a_platforms_threads_what_it_does_with_those_of_a_graph(
+    platform: LangGraphClient, gate: Gates
+) -> None:
+    """It describes the input, and searches, filters, reads, renames, archives and deletes threads."""
+    intake = Intake(config=gate.config(), state="without_messages")
+    agents = {name: Agent(Platform(platform, graph, agent=name), intake=intake) for name, graph in AGENTS.items()}
+    async with served(agui_app(agents, token=TOKEN)) as server, server.client(headers=BEARER) as client:
+
+        async def listed(agent: str, **query: str) -> list[str]:
+            page = (await client.get("/threads", params={"agent": agent, "limit": "50", **query})).json()
+            return [each["id"] for each in page["threads"] if each["id"] in threads.values()]
+
+        schemas = {name: (await client.get(f"/{name}/schemas")).json() for name in agents}
+        assert {name: each["messages"] for name, each in schemas.items()} == {
+            "chat": True,
+            "asking": True,
+            "topic": False,
+        }
+        assert {name: [*each["input"]["properties"]] for name, each in schemas.items()} == {
+            "chat": [],
+            "asking": [],
+            "topic": ["topic", "notes"],
+        }
+        assert (await client.get("/nobody/schemas")).status_code == 404
+
+        threads = {name: new_id() for name in agents}
+        for name, thread in threads.items():
+            asked = posted(thread, "Where is it?", run_id=thread)
+            if name == "topic":
+                asked |= {"messages": [], "state": {"topic": "cats"}}
+            assert kinds_of((await client.post(f"/{name}", json=asked)).content)[-1] == "RUN_FINISHED"
+        for name, thread in threads.items():
+            own = [thread]
+            named = "Where is it?" if schemas[name]["messages"] else None
+            info = (await client.get(f"/threads/{thread}?agent={name}")).json()
+            assert (info["name"], info["agentId"], info["status"]) == (named, name, STATUSES[name])
+            assert await listed(name) == own
+            assert await listed(name, search="where it") == (own if named else [])
+            assert await listed(name, search=thread[:13].upper()) == own
+            assert await listed(name, search="nowhere") == []
+            for status in ("idle", "waiting", "running", "failed"):
+                assert await listed(name, status=status) == (own if status == STATUSES[name] else []), status
+            (run,) = (await client.get(f"/threads/{thread}/runs?agent={name}")).json()["runs"]
+            assert (run["runId"], run["kept"]) == (thread, False)
+            asked_for = {"Accept": "application/x-ndjson"}
+            lines = await client.get(f"/threads/{thread}/events?agent={name}&run={thread}", headers=asked_for)
+            assert '"RUN_STARTED"' in lines.text.partition("\n")[0]
+            assert '"RUN_FINISHED"' in lines.text.splitlines()[-1]
+            checkpoints = (await client.get(f"/threads/{thread}/checkpoints?agent={name}")).json()["checkpoints"]
+            assert checkpoints[0]["asks"] == (STATUSES[name] == "waiting")
+        assert (await client.get(f"/threads/{threads['topic']}/state?agent=topic")).json()["state"] == {
+            "topic": "cats",
+            "notes": [FIRST, SECOND],
+        }
+
+        path = f"/threads/{threads['chat']}?agent=chat"
+        renamed = (await client.patch(path, json={"name": "Lunch at noon"})).json()
+        assert (renamed["name"], (await client.get(path)).json()) == ("Lunch at noon", renamed)
+        assert await listed("chat", search="noon lunch") == [threads["chat"]]
+        assert await listed("chat", search="where") == []
+        assert (await client.patch(path, json={"archived": True})).json()["archived"] is True
+        assert [await listed("chat", **query) for query in ({}, {"archived": "only"})] == [[], [threads["chat"]]]
+        assert (await client.get(path)).json()["name"] == "Lunch at noon"
+        assert FIRST in (await client.get(f"/threads/{threads['chat']}/messages?agent=chat")).text
+        assert (await client.patch(path, json={"archived": False, "name": ""})).json()["name"] == "Where is it?"
+        assert await listed("chat", search="where") == [threads["chat"]]
+        assert [(await client.delete(path)).status_code for _ in range(2)] == [204, 404]
+        assert ((await client.get(path)).status_code, await listed("chat")) == (404, [])
+        assert (await client.patch(path, json={"name": "Gone"})).status_code == 404
 
 
 @pytest.mark.parametrize(
