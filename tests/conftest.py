@@ -93,7 +93,8 @@ def dev_server() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def aegra_server() -> Iterator[str]:
-    """The URL of a real Aegra server with every gated graph, one for the whole session; ask for it by `backend`."""
+    """The URL of a real Aegra server with every fixture and gated graph, one for the whole session; ask for it by
+    `backend`."""
     with running_aegra_server() as url:
         yield url
 

@@ -1,5 +1,6 @@
 """Every fixture that a server can run, started by the SDK's call and by LangChain's `useStream`, and read from its
-start, from several points of it, and after its end: all readers have in the end what the thread has.
+start, from several points of it, and after its end, by new clients and by those who come back with what they had: all
+readers have in the end what the thread has.
 
 What a run of protocol v3 lacks, and what LangChain makes of some models' streams in one, is in `docs/versions.md`.
 """
@@ -58,10 +59,9 @@ REWRITTEN = {
 
 @pytest.mark.parametrize(("name", "stops"), CASES)
 async def test_whoever_reads_a_run_of_either_protocol_ends_with_the_thread(
-    dev_server: str, agui_client: AguiClient, name: str, stops: Collection[int]
+    backend: Backend, agui_client: AguiClient, name: str, stops: Collection[int]
 ) -> None:
-    server = Backend("dev", dev_server)
-    tours = await asyncio.gather(*(toured(server, name, started_by, stops) for started_by in PROTOCOLS))
+    tours = await asyncio.gather(*(toured(backend, name, started_by, stops) for started_by in PROTOCOLS))
     wrong: list[str] = []
     for started_by, turns in zip(PROTOCOLS, tours, strict=True):
         for place, (read, turn) in enumerate(zip(turns, SERVED[name].turns, strict=True)):
@@ -90,6 +90,8 @@ def _faults(read: ReadTurn, ends: Ends, name: str, agui_client: AguiClient) -> I
             yield from (f"{when}: {fault}" for fault in _unlike(read, answer, guest.version, is_more=name in stays))
         if name not in REWRITTEN and (cut := _cut(guest, answer.messages)):
             yield f"{when}: cut: {cut}"
+        if gone := _gone(guest, answer.messages):
+            yield f"{when}: gone and back: {gone}"
     if ends != "error":
         stays = ASKS_AFTER_SPEECH if ends == "interrupt" else ()
         yield from (f"watching: {fault}" for fault in _unlike(read, read.watcher, VERSIONS[0], is_more=name in stays))
@@ -120,7 +122,7 @@ def _kind_of_end(end: str) -> str:
 
 def _cut(guest: ReaderClient, messages: Sequence[Wire]) -> list[str]:
     """What was shown of messages that is not the beginning of what they were in the end."""
-    view, found = ClientView([], {}, version=protocol(guest.version)), list[str]()
+    view, found = (guest.came_with or ClientView([], {}, version=protocol(guest.version))).copy(), list[str]()
     whole = {each["id"]: each["content"] for each in messages if isinstance(each.get("content"), str)}
     for event in guest.events:
         view.apply(event)
@@ -128,6 +130,18 @@ def _cut(guest: ReaderClient, messages: Sequence[Wire]) -> list[str]:
             if not whole.get(message["id"], "").startswith(shown := str(message.get("content") or "")):
                 found += [shown] if message["id"] in whole else []
     return found
+
+
+def _gone(guest: ReaderClient, messages: Sequence[Wire]) -> set[str]:
+    """The messages with which a client has come back, and which it has in the end, but not all the time."""
+    if guest.came_with is None:
+        return set()
+    view, gone = guest.came_with.copy(), set[str]()
+    stays = {each["id"] for each in view.messages} & {each["id"] for each in messages}
+    for event in guest.events:
+        view.apply(event)
+        gone |= stays - {each["id"] for each in view.messages}
+    return gone
 
 
 def _said(messages: Sequence[Mapping[str, Any]]) -> Counter[str]:

@@ -7,12 +7,11 @@ from langgraph_agui.connect import Platform
 from tests.support.clients.agui_client import AguiClient
 from tests.support.clients.chatting import Chat
 from tests.support.clients.platform.chats import room
-from tests.support.servers.platforms.backend import Backend, not_on
+from tests.support.servers.platforms.backend import Backend
 
 PIECES = ['{"name": ', '"Ada", ', '"age": ', "36}"]
 
 
-@not_on(aegra="serves the gated graphs alone")
 async def test_json_that_a_node_saves_streams_from_the_second_run_on(backend: Backend, agui_client: AguiClient) -> None:
     async with room(backend) as here:
         source = Platform(here.client, "structured_by_provider")

@@ -11,7 +11,7 @@ from fixtures.gated import FIRST, SECOND
 from tests.support.clients.agui_client import VERSIONS, AguiClient
 from tests.support.clients.chatting import types_of
 from tests.support.clients.platform.chats import Room, room
-from tests.support.servers.platforms.backend import Backend, not_on
+from tests.support.servers.platforms.backend import Backend
 
 PAINT: Any = [{"name": "paint", "description": "Paints.", "parameters": {"type": "object", "properties": {}}}]
 TWO: Any = [*PAINT, {"name": "draw", "description": "Draws.", "parameters": {"type": "object", "properties": {}}}]
@@ -191,7 +191,6 @@ async def test_a_cancelled_question_is_no_answer_of_null(here: Room) -> None:
     assert "really: {'status': 'cancelled'}" in await here.said(chat.thread_id)
 
 
-@not_on(aegra="serves the gated graphs alone")
 @pytest.mark.parametrize(("graph", "count"), [("review_approved", 1), ("review_per_call", 2)])
 async def test_an_answer_that_an_approval_can_not_take_is_refused_and_another_one_taken(
     here: Room, graph: str, count: int

@@ -1,5 +1,6 @@
 """The turns of a fixture on a server, each read by clients that come when it begins, at several points of it, and after
-its end, and by one that watches the thread: `toured`. Never here: what must be true of them.
+its end; by clients that have read the turn before, and come back at these points with what they had; and by one that
+watches the thread: `toured`. Never here: what must be true of them.
 
 A run is started by the SDK's call (`v2`), or by the command with which LangChain's `useStream` starts one (`v3`).
 """
@@ -34,7 +35,7 @@ class ReadTurn:
     options: Options
     """Those of the clients, but for the version of each."""
     guests: dict[str, ReaderClient] = field(default_factory=dict)
-    """By when they came: `AT_THE_START`, `at step 7`, `AFTER_THE_END`."""
+    """By when they came: `AT_THE_START`, `at step 7`, `back at step 7`, `AFTER_THE_END`."""
     watcher: ClientView = field(default_factory=ClientView)
     """What the client that watches the thread had when the run was over."""
     values: Any = None
@@ -56,9 +57,16 @@ async def toured(server: Backend, name: str, started_by: Protocol, stops: Collec
                 read = ReadTurn(options)
                 turns.append(read)
 
-                def come(when: str, read: ReadTurn = read) -> ReaderClient:
+                def come(
+                    when: str, read: ReadTurn = read, before: ReadTurn | None = turns[-2] if turns[1:] else None
+                ) -> ReaderClient:
                     version = VERSIONS[len(read.guests) % len(VERSIONS)]
                     read.guests[when] = guests.connect(thread_id, version, options=_for(options, version))
+                    if before is not None and when != AFTER_THE_END:
+                        first = before.guests[AT_THE_START]
+                        read.guests[f"back {when}"] = guests.connect(
+                            thread_id, first.version, first.view, options=_for(options, first.version)
+                        )
                     return read.guests[when]
 
                 come(AT_THE_START)

@@ -1,4 +1,4 @@
-"""Starts a real Aegra server that serves the gated graphs, with a PostgreSQL of its own, and stops both again.
+"""Starts a real Aegra server that serves the fixtures, with a PostgreSQL of its own, and stops both again.
 
 It runs in an environment of its own (`make` builds it where Python 3.12 and PostgreSQL are at hand), since Aegra needs
 a newer Python than we do.
@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from examples.databases import own_redis, postgres_binaries
+from fixtures import SERVED
 from fixtures.gated import GATED
 from tests.support.servers.databases.postgres import running_postgres
 from tests.support.servers.platforms.mortal_server import MortalServer
@@ -39,9 +40,10 @@ def has_aegra() -> bool:
 
 @contextmanager
 def running_aegra_server() -> Iterator[str]:
-    """The URL of a server with the gated graphs, for as long as the block lasts."""
+    """The URL of a server with every fixture and gated graph, for as long as the block lasts."""
     with running_postgres() as database, tempfile.TemporaryDirectory() as name:
-        server = _server(Path(name), database, "fixtures.served_gated", GATED, {})
+        modules = {"fixtures.served": SERVED, "fixtures.served_gated": GATED}
+        server = _server(Path(name), database, modules, {})
         server.start()
         try:
             yield server.url
@@ -56,7 +58,7 @@ def mortal_aegra_server(module: str, graphs: Iterable[str]) -> Iterator[MortalSe
     It has a Redis too, because only then it executes a run again that was cut off."""
     with running_postgres() as database, own_redis() as redis, tempfile.TemporaryDirectory() as name:
         environment = {"REDIS_BROKER_ENABLED": "true", "REDIS_URL": redis, **_RECOVERY}
-        process = _server(Path(name), database, module, graphs, environment)
+        process = _server(Path(name), database, {module: graphs}, environment)
         process.start()
         try:
             yield MortalServer(process)
@@ -65,12 +67,14 @@ def mortal_aegra_server(module: str, graphs: Iterable[str]) -> Iterator[MortalSe
 
 
 def _server(
-    folder: Path, database: str, module: str, graphs: Iterable[str], environment: Mapping[str, str]
+    folder: Path, database: str, graphs: Mapping[str, Iterable[str]], environment: Mapping[str, str]
 ) -> ServerProcess:
+    """`graphs`: the names of the graphs, by their module."""
     # Aegra finds graphs by file only, and a file of a package cannot be loaded alone.
-    (folder / "graphs.py").write_text(f"from {module} import *\n")
+    (folder / "graphs.py").write_text("".join(f"from {module} import *\n" for module in graphs))
     config = folder / "aegra.json"
-    config.write_text(json.dumps({"graphs": {name: f"./graphs.py:{name}" for name in graphs}}))
+    names = [name for of_module in graphs.values() for name in of_module]
+    config.write_text(json.dumps({"graphs": {name: f"./graphs.py:{name}" for name in names}}))
     port = free_port()
     settings = {
         "DATABASE_URL": database,

@@ -25,7 +25,7 @@ _SERVICES = frozenset({"mortal_server", "postgres", "redis_server"})
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """A server that runs, with the gated graphs."""
+    """A server that runs, with every fixture and gated graph."""
 
     name: str
     url: str
