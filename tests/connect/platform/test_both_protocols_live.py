@@ -52,7 +52,7 @@ FAILS_WITH_LESS = {
 """What readers of v3 have less of when the run fails."""
 REWRITTEN = {
     *("edited_before_return", "guardrail_same_id", "guardrail_in_place", "guardrail_middleware"),
-    "ids_one_for_two_calls",
+    *("ids_one_for_two_calls", "ids_repeated_in_next_turn"),
 }
 """What a model has said is replaced by something else under its id."""
 
@@ -90,7 +90,7 @@ def _faults(read: ReadTurn, ends: Ends, name: str, agui_client: AguiClient) -> I
             yield from (f"{when}: {fault}" for fault in _unlike(read, answer, guest.version, is_more=name in stays))
         if name not in REWRITTEN and (cut := _cut(guest, answer.messages)):
             yield f"{when}: cut: {cut}"
-        if gone := _gone(guest, answer.messages):
+        if name not in REWRITTEN and (gone := _gone(guest, answer.messages)):
             yield f"{when}: gone and back: {gone}"
     if ends != "error":
         stays = ASKS_AFTER_SPEECH if ends == "interrupt" else ()
@@ -145,7 +145,8 @@ def _gone(guest: ReaderClient, messages: Sequence[Wire]) -> set[str]:
 
 
 def _said(messages: Sequence[Mapping[str, Any]]) -> Counter[str]:
-    """What messages say, without what differs from run to run, and what runs of v3 do not have."""
+    """What messages say, without what differs from run to run, and what runs of v3 do not have. (In some fixtures,
+    LangChain makes other messages of a model's chunks in a run of v3: then the threads differ too.)"""
     said: list[str] = []
     for message in messages:
         functions = [(call["id"], call["function"]) for call in message.get("toolCalls") or ()]

@@ -42,7 +42,7 @@ def has_aegra() -> bool:
 def running_aegra_server() -> Iterator[str]:
     """The URL of a server with every fixture and gated graph, for as long as the block lasts."""
     with running_postgres() as database, tempfile.TemporaryDirectory() as name:
-        modules = {"fixtures.served": SERVED, "fixtures.served_gated": GATED}
+        modules: dict[str, Iterable[str]] = {"fixtures.served": SERVED, "fixtures.served_gated": GATED}
         server = _server(Path(name), database, modules, {})
         server.start()
         try:
