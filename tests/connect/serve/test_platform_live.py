@@ -38,11 +38,15 @@ async def test_a_run_is_told_to_its_end_and_can_be_come_back_to(platform: LangGr
     thread = new_id()
     async with served(app_of(platform, gate)) as server, server.client() as client:
         body = (await client.post("/", json=posted(thread, "hi", run_id=new_id()))).text
-        again = (await client.post("/default/connect", json=posted(thread, run_id=new_id()))).text
+        asked = posted(thread, run_id=new_id())
+        again = (await client.post("/default/connect", json=asked)).text
+        # events of a server have no ids, so one that a client has from elsewhere means nothing
+        late = (await client.post("/default/connect", json=asked, headers={"Last-Event-ID": "1-5"})).text
     said = "".join(event["delta"] for event in events_of(body) if event["type"] == "TEXT_MESSAGE_CONTENT")
     assert said == FIRST + SECOND
     assert kinds_of(body)[-1] == kinds_of(again)[-1] == "RUN_FINISHED"
     assert FIRST in again
+    assert events_of(late) == events_of(again)
 
 
 async def test_a_run_is_stopped_on_the_platform(platform: LangGraphClient, gate: Gates) -> None:
