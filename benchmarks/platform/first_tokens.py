@@ -1,11 +1,11 @@
 """How soon the tokens of a run on a LangGraph server reach a reader, against the server's own stream of the same run.
 
 The server is a real `langgraph dev` (`LANGGRAPH=/path/to/langgraph`: that of another environment, for another
-version), or an Aegra (`AEGRA=/path/to/aegra`), with a model that says a token every 20 ms. Each run is started by a
-client of the server's own: by `POST .../runs/stream` (v2), or by the command `run.start` (v3, with which LangChain's
-`useStream` starts runs). That client reads the stream that its protocol gives it, with plain `httpx`; in the same
-process, `connect` and `watch` read the same run. So load delays both readers alike, and the ratios mean the same on any
-machine.
+version), or an Aegra (`AEGRA_VENV=/path/to/its/environment`), with a model that says a token every 20 ms. Each run is
+started by a client of the server's own: by `POST .../runs/stream` (v2), or by the command `run.start` (v3, with which
+LangChain's `useStream` starts runs). That client reads the stream that its protocol gives it, with plain `httpx`; in
+the same process, `connect` and `watch` read the same run. So load delays both readers alike, and the ratios mean the
+same on any machine.
 
 Who watches a thread does not know of a run before it begins, and the client that starts it does. So `watch` is compared
 with the server's own stream of the thread, opened before the run: `GET /threads/{id}/stream`, or for protocol v3, and
@@ -103,12 +103,12 @@ class Compared(NamedTuple):
 
 def rows() -> Iterator[Row]:
     """The first token and the later ones, by protocol and reader."""
-    return iter(asyncio.run(_measured()))
+    aegra = os.environ.get("AEGRA_VENV")
+    return iter(asyncio.run(_measured(aegra and str(Path(aegra).absolute() / "bin/aegra"))))
 
 
-async def _measured() -> list[Row]:
+async def _measured(aegra: str | None) -> list[Row]:
     found: dict[str, list[Compared]] = {}
-    aegra = os.environ.get("AEGRA")
     async with aegra_server(aegra) if aegra else dev_server() as url, get_client(url=url) as client:
         has_v3 = (await client.http.client.post(f"/threads/{uuid4()}/commands", json={})).status_code != 404
         source = Platform(client, "paced")
