@@ -10,7 +10,8 @@ Rules:
    takes those that it waits for.
 3. Answered approvals (`addToolApprovalResponse`) become the answers of the interrupts that asked for them. An interrupt
    is answered when all of its approvals are. `resume` in the body answers any interrupt, as in AG-UI.
-4. `tools`, `state` and `context` in the body are those of AG-UI. What the body has besides becomes `forwardedProps`.
+4. `tools`, `state` and `context` in the body are those of AG-UI. `tools` may also be an object, as assistant-ui's
+   `AssistantChatTransport` sends them: each by its name. What the body has besides becomes `forwardedProps`.
 5. The answer of this request is a new one, or continues one that the page has: with `submit-message`, the message that
    `messageId` names or else the last one, if it is an assistant's.
 """
@@ -55,7 +56,7 @@ def request_of(body: Any, run_id: str) -> UiRequest:
         "runId": run_id,
         "messages": [made for message in messages for made in _thread_messages(message)],
         "state": body.get("state", {}),
-        "tools": body.get("tools", []),
+        "tools": _tools(body),
         "context": body.get("context", []),
         "forwardedProps": {name: value for name, value in body.items() if name not in _OWN},
         "protocolVersion": PROTOCOL_VERSION,
@@ -69,9 +70,17 @@ def request_of(body: Any, run_id: str) -> UiRequest:
 
 def page_tools(body: Any) -> frozenset[str]:
     """Returns the names of the tools that a body declares."""
-    tools = body.get("tools") if isinstance(body, dict) else None
+    tools = _tools(body) if isinstance(body, dict) else None
     names = (tool.get("name") for tool in tools if isinstance(tool, dict)) if isinstance(tools, list) else ()
     return frozenset(name for name in names if isinstance(name, str))
+
+
+def _tools(body: Mapping[str, Any]) -> Any:
+    """Returns the tools in a body as AG-UI has them: as a list."""
+    tools = body.get("tools", [])
+    if not isinstance(tools, dict) or not all(isinstance(tool, dict) for tool in tools.values()):
+        return tools
+    return [{"description": "", **tool, "name": name} for name, tool in tools.items()]
 
 
 def _messages(body: Mapping[str, Any]) -> list[dict[str, Any]]:

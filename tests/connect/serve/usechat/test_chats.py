@@ -22,6 +22,8 @@ from tests.support.streams.pausing_graphs import speaking
 
 NOTHING: dict[str, Any] = {"type": "object", "properties": {}}
 TOOLS = [{"name": name, "description": "A tool of the page.", "parameters": NOTHING} for name in ("ask", "show")]
+BY_NAME = {"ask": {"description": "A tool of the page.", "parameters": NOTHING}, "show": {"parameters": NOTHING}}
+"""The same as assistant-ui sends them."""
 POST = {"id": "chat", "trigger": "submit-message"}
 
 
@@ -123,7 +125,8 @@ async def test_a_page_has_what_the_thread_has(ui_client: UiClient) -> None:
     async with served(app) as server, server.client() as client:
         for name, (agent, steps, calls, answer, requests) in CASES.items():
             thread = name.replace(" ", "-")
-            page = await ui_client.live(f"{server.url}/{agent}/ui", thread, steps, body={"tools": TOOLS})
+            tools = BY_NAME if name == "tools of both" else TOOLS
+            page = await ui_client.live(f"{server.url}/{agent}/ui", thread, steps, body={"tools": tools})
             assert (name, page["error"], page["warnings"]) == (name, None, [])
             assert (name, states(page["messages"])) == (name, calls)
             assert texts(page["messages"])[-1].startswith(answer), name
@@ -213,6 +216,7 @@ async def test_a_page_stops_a_run() -> None:
         ({"id": "chat", "messages": [{"id": "1", "role": "tool", "parts": []}]}, "messages.0.role: expected"),
         ({"id": "chat", "messages": [{"id": "1", "role": "user", "parts": [{"type": "text"}]}]}, "messages.0.parts"),
         ({"id": "chat", "messages": [said("hello")], "resume": {}}, "resume: expected a list"),
+        ({"id": "chat", "messages": [said("hello")], "tools": {"ask": "me"}}, "tools"),
     ],
 )
 async def test_a_body_that_is_no_chats_is_refused(body: Any, message: str) -> None:
