@@ -80,7 +80,10 @@ INSTRUMENTS: Final[Mapping[str, Instrument]] = {
         "counter", "{run}", "Runs that this process has given up, so that another one continues them"
     ),
     "langgraph_agui.run.lost": Instrument(
-        "counter", "{run}", "Runs whose process is lost, as readers in this process found out; not the continued ones"
+        "counter",
+        "{run}",
+        "Runs that nobody continues: their process is lost, as readers in this process found out, or this process has "
+        "given them up after three attempts",
     ),
     "langgraph_agui.input.queued": Instrument(
         "up_down_counter", "{input}", "Inputs of this process that wait for the end of another run of their thread"
@@ -171,7 +174,7 @@ def run_handed_over(agent: str) -> None:
 
 
 def run_lost() -> None:
-    """Counts a run whose process is lost."""
+    """Counts a run that nobody continues."""
     _add("langgraph_agui.run.lost", 1)
 
 

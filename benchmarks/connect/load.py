@@ -29,7 +29,7 @@ from .servers import measured_server, spent
 RUNS = 200
 _PER_SECOND, _TOKENS = 50.0, 100
 _BUSY, _BUSY_SECONDS = 0.7, 10.0
-_ALONE, _CPU, _DELAY = 1.5, 0.5, 1.25
+_ALONE, _METRICS, _CPU, _DELAY = 1.5, 1.2, 0.5, 1.25
 _WITHIN = 300.0
 _CHUNK = re.compile(rb"(?:\r\n)?[0-9a-f]+\r\n")
 _TOKEN = re.compile(rb'"delta":"([0-9.]+)/[0-9.]+ "')
@@ -53,7 +53,7 @@ class Loaded(NamedTuple):
 
 def rows(*, peer: bool) -> Iterator[Row]:
     """CPU by token and delays, under overload and at a rate that the peer can take."""
-    kinds = ("ours", "alone", *(_PEERS if peer else ()))
+    kinds = ("ours", "measured", "alone", *(_PEERS if peer else ()))
     for collector, name in (("python", "overload, Python's collector"), ("serve", "overload")):
         servers = {kind: asyncio.run(_loaded(kind, collector, _PER_SECOND, _TOKENS)) for kind in kinds}
         yield from _rows(name, servers)
@@ -74,6 +74,10 @@ def _rows(name: str, servers: dict[str, Loaded]) -> Iterator[Row]:
     yield Row(
         "load", f"{title}: CPU by token, against the graphs alone", ours.cpu / servers["alone"].cpu, "x", _ALONE, note
     )
+    measured = servers["measured"]
+    note = f"{1e6 * measured.cpu:.0f} us"
+    name = f"{title}: CPU by token, with metrics against without"
+    yield Row("load", name, measured.cpu / ours.cpu, "x", _METRICS, note)
     for kind in [kind for kind in _PEERS if kind in servers]:
         peer, title = servers[kind], f"{RUNS} runs, {name}, against {_PEERS[kind]}"
         is_default = kind == "peer"

@@ -6,10 +6,11 @@ POST /run    a run whose model says so many tokens at this rate; each token is t
 GET  /spent  `?what=cpu`: CPU seconds of the process since the models began; `?what=p50`, `?what=p99`: percentiles of
              what it spent between a token was said and was sent, so that others who use the machine do not count
 
-`KIND`: `ours` is `agui_app`; `peer` is `ag-ui-langgraph` on FastAPI, as its documentation has it; `quiet` is the same
-without raw events; `alone` is a bare Starlette stream of the graph's tokens. `COLLECTOR`: `serve` sets the garbage
-collector up as the command `serve` does it, whatever the kind; `python` leaves it as Python has it. The models begin
-together, when all runs have called theirs: what it costs to start a run is no part of this.
+`KIND`: `ours` is `agui_app`; `measured` is the same with the metrics of `serve --metrics`; `peer` is `ag-ui-langgraph`
+on FastAPI, as its documentation has it; `quiet` is the same without raw events; `alone` is a bare Starlette stream of
+the graph's tokens. `COLLECTOR`: `serve` sets the garbage collector up as the command `serve` does it, whatever the kind;
+`python` leaves it as Python has it. The models begin together, when all runs have called theirs: what it costs to start
+a run is no part of this.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.pregel import Pregel
 from langgraph_agui.connect.cli.serving.collector import set_up_collector
+from langgraph_agui.connect.cli.serving.prometheus import serving_metrics
 from langgraph_agui.connect.serve import agui_app
 from langgraph_agui.connect.testing import ScriptedChatModel
 from starlette.applications import Starlette
@@ -130,6 +132,7 @@ def _app(kind: str, rate: float, tokens: int, runs: int) -> Starlette:
 
     makers: dict[str, Callable[[], Any]] = {
         "ours": lambda: agui_app({"run": graph}),
+        "measured": lambda: agui_app({"run": graph}),
         "alone": lambda: Starlette(routes=[Route("/run", alone, methods=["POST"])]),
         "quiet": lambda: Peer(graph, raw=False).app("/run"),
         "peer": lambda: Peer(graph, raw=True).app("/run"),
@@ -156,7 +159,8 @@ async def _serve(port: int, app: Starlette) -> None:
 
 if __name__ == "__main__":
     _, port, kind, collector, rate, tokens, runs = sys.argv
-    app = _app(kind, float(rate), int(tokens), int(runs))
-    if collector == "serve":
-        set_up_collector()
-    asyncio.run(_serve(int(port), app))
+    with serving_metrics(("127.0.0.1", 0) if kind == "measured" else None):
+        app = _app(kind, float(rate), int(tokens), int(runs))
+        if collector == "serve":
+            set_up_collector()
+        asyncio.run(_serve(int(port), app))

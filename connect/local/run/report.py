@@ -57,9 +57,11 @@ class RunReport:
 
     def begin(self) -> None:
         """Logs that the run has started, or is continued. A run that is not tried again is in the log when it ends."""
-        metrics.run_started(self._name, is_continued=self._attempt > 1)
+        is_given_up = self._losses >= MOST_LOSSES
+        metrics.run_started(self._name, is_continued=self._attempt > 1 and not is_given_up)
         self.waits_to_show = metrics.is_on()
-        if self._losses >= MOST_LOSSES:
+        if is_given_up:
+            metrics.run_lost()
             return
         if self._attempt > 1:
             _log.warning("The run is continued by this process, attempt %d (%s).", self._attempt, self.label)

@@ -7,6 +7,7 @@ the work of each node once, no node runs again whose work was stored, and its re
 
 import asyncio
 import json
+import re
 import signal
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
@@ -16,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from langgraph.checkpoint.postgres import PostgresSaver
 
@@ -28,6 +30,7 @@ from tests.support.servers.processes.dying_server import GRAPHS, LAST, WORKERS, 
 from tests.support.servers.processes.forks import forked
 from tests.support.servers.processes.server_process import ServerProcess, free_port
 from tests.support.servers.processes.several import LONG, HttpReaderClient, Process
+from tests.support.servers.serving import WITHIN
 from tests.support.sweeps import SWEEP
 
 LEASE = 0.6
@@ -208,6 +211,19 @@ async def undisturbed(fleet: Fleet, situation: Situation) -> tuple[int, tuple[An
     return count, (said(values), asks.ends)
 
 
+async def metrics_of(process: Process) -> str:
+    """Where Prometheus reads a process."""
+    return str((await process.client.get("/metrics")).json())
+
+
+async def counted(url: str) -> dict[str, float]:
+    """The counters of lost, continued and handed over runs, as Prometheus reads them; those that are not 0."""
+    async with httpx.AsyncClient(timeout=WITHIN, trust_env=False) as prometheus:
+        text = (await prometheus.get(url)).text
+    found = re.findall(r"^langgraph_agui_run_(\w+)_total(?:\{.*\})? (\S+)$", text, re.MULTILINE)
+    return {name: float(count) for name, count in found}
+
+
 def _has_ended(reader: ReaderClient, before: int, _: object) -> bool:
     """Whether a reader has more than so many ends of runs."""
     return len(reader.ends) > before
@@ -265,6 +281,7 @@ async def test_readers_stay_while_another_process_continues_the_run(
     assert watcher.ends == ["success"]
     assert [line["attempt"] for line in fleet.journal("t") if line["event"] == "begun"] == [1, 1, 2]
     assert reader.kinds.count("RUN_STARTED") == 1
+    assert await counted(await metrics_of(other)) == {"continued": 1}
 
 
 @pytest.mark.services
@@ -327,12 +344,15 @@ async def test_a_run_that_kills_its_process_is_tried_three_times(fleet: Fleet) -
     asks = processes[0].run("deadly", "t", "hi")
     await asks.over()
     # each process that continues it dies; the one that is left ends the run
-    codes = list[str]()
-    while len(codes) < 1:
+    ended: dict[Process, list[str]] = {}
+    while not ended:
         for process in processes[1:]:
             reader = await process.connect("deadly", "t").over()
-            codes += [] if reader.is_torn else reader.ends
+            if not reader.is_torn and reader.ends:
+                ended[process] = reader.ends
+    [(process, codes)] = ended.items()
     assert codes == ["unfinished"]
+    assert await counted(await metrics_of(process)) == {"lost": 1}
     assert [line["attempt"] for line in fleet.journal("t") if line["node"] == "die"] == [1, 2, 3]
 
 
@@ -343,13 +363,17 @@ async def test_a_process_that_ends_hands_its_runs_over_at_once(
     """Nobody waits for a lease: it would last longer than any test."""
     fleet.settings = replace(fleet.settings, lease=LONG)
     one, other = await fleet.start(), await fleet.start()
-    gate.hold("last")
+    measured = await metrics_of(one)
+    gate.hold("last", "stopped")
     asks = one.run("two", "t", "hi")
     await gate.reached("last")
     reader = other.connect("two", "t")
     await reader.sees(LAST)
     one.send(signal.SIGTERM)
     assert (await asks.over()).end == "shutdown"
+    await gate.reached("stopped")
+    assert [await counted(url) for url in (measured, await metrics_of(other))] == [{"handed_over": 1}, {"continued": 1}]
+    gate.open("stopped")
     await gate.reached("last", times=2)
     gate.open("last")
     assert (await reader.over()).ends == ["success"]

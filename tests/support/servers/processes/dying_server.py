@@ -3,7 +3,8 @@ lost processes.
 
 `python -m tests.support.servers.processes.dying_server SETTINGS` is the command; `SETTINGS` is the JSON of `Settings`.
 Each node writes lines to the journal, which all processes share: when it begins, and when it returns. So does each
-write of the checkpointer when it is done. A process that dies does so with SIGKILL, in the middle of what it does.
+write of the checkpointer when it is done. A process that dies does so with SIGKILL, in the middle of what it does. One
+that is stopped comes to the point "stopped" when it serves nobody any more; Prometheus can read it until then.
 """
 
 import asyncio
@@ -25,6 +26,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Send, interrupt
 from langgraph_agui.connect import Intake, RedisRunStore, SqliteRunStore
+from langgraph_agui.connect.cli.serving.prometheus import serving_metrics
 from langgraph_agui.connect.serve import Agent, agui_app
 from langgraph_agui.connect.testing import ScriptedChatModel, text
 from psycopg import AsyncConnection
@@ -34,7 +36,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from fixtures.gates import passing
+from fixtures.gates import passing, passing_at
 
 FIRST = "One two three four."
 LAST = "Alpha beta gamma delta."
@@ -243,6 +245,11 @@ async def saver_at(place: str) -> AsyncIterator[Any]:
 
 
 async def _serve(settings: Settings) -> None:
+    with serving_metrics(("127.0.0.1", 0)) as metrics:
+        await _serve_measured(settings, metrics)
+
+
+async def _serve_measured(settings: Settings, metrics: str | None) -> None:
     writes = Writes(settings)
     kind: type[RedisRunStore] | type[SqliteRunStore] = RedisRunStore if "://" in settings.store else SqliteRunStore
     store = kind(settings.store, lease=settings.lease)
@@ -261,7 +268,20 @@ async def _serve(settings: Settings) -> None:
         async def written(request: Request) -> JSONResponse:
             return JSONResponse(writes.count)
 
-        app.router.routes[:0] = [Route("/pid", pid), Route("/written", written)]
+        async def measured(request: Request) -> JSONResponse:
+            return JSONResponse(metrics)
+
+        own = {"/pid": pid, "/written": written, "/metrics": measured}
+        app.router.routes[:0] = [Route(path, endpoint) for path, endpoint in own.items()]
+        lifespan = app.router.lifespan_context
+
+        @asynccontextmanager
+        async def to_the_end(app: Any) -> AsyncIterator[Any]:
+            async with lifespan(app) as state:
+                yield state
+            await passing_at(settings.gate, "stopped")
+
+        app.router.lifespan_context = to_the_end
         config = uvicorn.Config(app, host="127.0.0.1", port=settings.port, log_level="warning", ws="none")
         await uvicorn.Server(config).serve()
 
