@@ -8,9 +8,9 @@ GET  /spent  `?what=cpu`: CPU seconds of the process since the models began; `?w
 
 `KIND`: `ours` is `agui_app`; `measured` is the same with the metrics of `serve --metrics`; `peer` is `ag-ui-langgraph`
 on FastAPI, as its documentation has it; `quiet` is the same without raw events; `alone` is a bare Starlette stream of
-the graph's tokens. `COLLECTOR`: `serve` sets the garbage collector up as the command `serve` does it, whatever the kind;
-`python` leaves it as Python has it. The models begin together, when all runs have called theirs: what it costs to start
-a run is no part of this.
+the graph's tokens. `COLLECTOR`: `serve` sets the garbage collector up as the command `serve` does it, whatever the
+kind; `python` leaves it as Python has it. The models begin together, when all runs have called theirs: what it costs
+to start a run is no part of this.
 """
 
 from __future__ import annotations
