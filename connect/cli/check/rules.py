@@ -290,7 +290,10 @@ async def _threads(trial: Trial) -> None:
 
 
 async def _info(trial: Trial) -> None:
-    agents = (await trial.server.info()).get("agents")
+    found = await trial.server.info()
+    if "agents" not in found:
+        raise NotOffered(f"GET /info is of something else: {brief(found)}")
+    agents = found["agents"]
     name = trial.server.endpoint.agent
     if not isinstance(agents, Mapping):
         raise Broken('{"agents": {...}}', brief(agents))

@@ -19,7 +19,7 @@ from langgraph_agui.connect.serve import Agent, agui_app
 from langgraph_agui.connect.testing import ScriptedChatModel
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
@@ -167,7 +167,7 @@ class _Edited:
 
 
 def bare(*, chunks: bool = False) -> Starlette:
-    """An app of AG-UI alone, which keeps no threads: POST / answers with a run."""
+    """An app of AG-UI alone, which keeps no threads: POST / answers with a run. Its /info is of something else."""
 
     async def answer(given: dict[str, Any]) -> AsyncIterator[str]:
         ids = {"threadId": given["threadId"], "runId": given["runId"]}
@@ -193,7 +193,10 @@ def bare(*, chunks: bool = False) -> Starlette:
             return Response('{"detail": "no"}', 422, media_type="application/json")
         return StreamingResponse(answer_, media_type="text/event-stream")
 
-    return Starlette(routes=[Route("/", run, methods=["POST"])])
+    async def info(_: Request) -> Response:
+        return JSONResponse({"version": "1.0"})
+
+    return Starlette(routes=[Route("/", run, methods=["POST"]), Route("/info", info)])
 
 
 def _kind(scope: Scope) -> str:
