@@ -9,6 +9,7 @@ import asyncio
 import json
 import re
 import signal
+import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
@@ -26,7 +27,7 @@ from tests.support.clients.reader_clients import ReaderClient, assert_holds
 from tests.support.servers.databases.postgres import new_database
 from tests.support.servers.databases.redis_server import running_redis
 from tests.support.servers.gates import Gates
-from tests.support.servers.processes.dying_server import GRAPHS, LAST, WORKERS, Settings, saver_at
+from tests.support.servers.processes.dying_server import FIRST, GRAPHS, LAST, WORKERS, Settings, saver_at
 from tests.support.servers.processes.forks import forked
 from tests.support.servers.processes.server_process import ServerProcess, free_port
 from tests.support.servers.processes.several import LONG, HttpReaderClient, Process
@@ -41,6 +42,8 @@ PLACES = [
     pytest.param("sqlite-postgres", marks=SWEEP),
 ]
 """The run store and the checkpointer that processes share."""
+_SERVER = "tests.support.servers.processes.dying_server"
+_NEXT_VERSION = [sys.executable, "-m", "tests.support.servers.processes.next_version"]
 RUN = {"run_id": "run-2"}
 """The run that is killed."""
 
@@ -80,12 +83,12 @@ class Fleet:
         self._clients = clients
         self._all: list[Process] = []
 
-    async def start(self, **settings: Any) -> Process:
-        """Starts a process."""
+    async def start(self, *, is_newer: bool = False, **settings: Any) -> Process:
+        """Starts a process. `is_newer`: it is of the next version, whose runs have another format."""
         port, folder = free_port(), self._folder / f"process-{len(self._all)}"
         folder.mkdir()
         argument = replace(self.settings, port=port, **settings).argument
-        command = [*forked("tests.support.servers.processes.dying_server"), argument]
+        command = [*([*_NEXT_VERSION, _SERVER] if is_newer else forked(_SERVER)), argument]
         process = Process(ServerProcess(command, folder, {}, port, "/health"), self._clients)
         self._all.append(process)
         await process.start()
@@ -421,3 +424,25 @@ async def test_a_process_that_is_started_again_continues_its_runs(fleet: Fleet, 
     gate.open("last")
     assert (await process.connect("two", "t").over()).ends == ["success"]
     assert (await fleet.values("two", "t"))["done"] == ["first", "last"]
+
+
+@pytest.mark.services
+async def test_processes_of_two_versions_serve_one_thread(fleet: Fleet, gate: Gates) -> None:
+    """What each does with a run of the other: it shows the checkpoint, queues behind the run, and stops it."""
+    newer, older = await fleet.start(is_newer=True), await fleet.start()
+    gate.hold("last")
+    for times, (one, other) in enumerate([(newer, older), (older, newer)], 1):
+        thread = f"t{times}"
+        asks = one.run("two", thread, "hi")
+        await gate.reached("last", times=2 * times - 1)
+        read = await other.connect("two", thread).over()
+        assert (read.ends, FIRST in str(read.events)) == (["unfinished"], True)
+        assert (await other.run("two", thread, "hi", "and on", run_id="run-2").over()).status == 409
+        waits = other.run("queued", thread, "hi", "and on", run_id="run-3")
+        await waits.answered()
+        gate.let_on("last")
+        assert (await asks.over()).ends == ["success"]
+        await gate.reached("last", times=2 * times)
+        await one.stop("two", thread)
+        assert (await waits.over()).ends == ["cancelled"]
+        assert (await fleet.values("two", thread))["done"] == ["first", "last", "first"]
