@@ -30,7 +30,9 @@ Rules:
 5. A client may keep older reasoning and activities even if a snapshot does not contain them (same source as rule 4).
    They are recorded as kept (`ledger.py`, rule 5).
 6. The plan (`convert/plan.py`) counts as a stored message. A change to the plan is emitted as `ACTIVITY_DELTA`
-   (https://docs.ag-ui.com/concepts/events).
+   (https://docs.ag-ui.com/concepts/events). If the client lacks nothing but the plan, the plan is emitted as
+   `ACTIVITY_SNAPSHOT`, which changes no other message. CopilotKit and assistant-ui have activities, but never send them
+   back, so that a messages snapshot would make them drop others, such as the one that says why the last run failed.
 7. The client has a stored message if the view has a message with that id. The message is compared with the client's
    copy if it is new, if it has changed, or if an event has been emitted
    under its id since the last comparison. `is_same_message` in `convert/compare.py` decides whether the two are equal.
@@ -250,11 +252,9 @@ class StoredMessages:
         is_unknown = not view.knows_messages and bool(wanted) and not self.is_function
         begins_stream = not has_compared and not self.is_function
         missing = [] if is_unknown else [wanted[item] for item in uncompared if not view.has(item)]
+        lacks_earlier = begins_stream and any(message["id"] != self._plan_id for message in missing)
         whole = (
-            is_unknown
-            or surplus
-            or (missing and (begins_stream or still_streaming))
-            or self._differ(uncompared, wanted)
+            is_unknown or surplus or lacks_earlier or (missing and still_streaming) or self._differ(uncompared, wanted)
         )
         is_complete = is_beginning and len(order) + len(missing) == len(wanted)
         if whole or not (is_complete or _are_in_order([*order, *(message["id"] for message in missing)], wanted)):

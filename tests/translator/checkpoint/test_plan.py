@@ -115,6 +115,22 @@ def test_a_client_that_has_the_plan_gets_no_event() -> None:
     assert not {event["type"] for event in run.events} & {"MESSAGES_SNAPSHOT", "ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA"}
 
 
+def test_a_client_that_sends_no_activities_keeps_why_a_run_failed(agui_client: AguiClient) -> None:
+    content = {"runId": "run-0", "message": "The run failed."}
+    failure = {"id": "run-0-error", "role": "activity", "activityType": "run_error", "content": content}
+    values = {"messages": [_USER, _CALL, _RESULT], "todos": _todos("completed")}
+    conversation, _ = client_contents(values, Options())
+    for version in VERSIONS:
+        run = TranslatorRun(options_for(version, plan="todos"), view_for(version, conversation, {}))
+        run.feed(("values", values))
+        run.finish(Finished())
+        for plan in ([], [_plan(_todos("pending"))]):
+            held = [*conversation, *plan, failure]
+            answer = agui_client.play(run.events, version=version, messages=held)
+            shown = {message["id"]: message for message in answer.messages}
+            assert shown == {each["id"]: each for each in [*conversation, _plan(values["todos"]), failure]}
+
+
 @pytest.mark.parametrize("values", [{"todos": None}, {}, {"other": [1]}])
 def test_without_a_value_there_is_no_plan(values: dict[str, Any]) -> None:
     assert not _of_plan(_run({"messages": [_USER], **values}).events)
