@@ -26,13 +26,8 @@ CancelResult = Literal["stopped", "stopping"]
 """Whether the graph of a run has stopped, or is still stopping."""
 
 
-UNFINISHED = Failed(
-    {
-        "error": "unfinished",
-        "message": "The thread's last run did not come to its end, or continues in another process.",
-    }
-)
-"""The ending of a run of which nothing else is known."""
+UNFINISHED = Failed({"error": "unfinished"})
+"""The ending of a run of which nothing else is known. The translator has the message for this code."""
 
 
 CANCELLED: Final = {"error": "CancelledError", "message": ""}

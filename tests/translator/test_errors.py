@@ -41,6 +41,13 @@ def test_message_tells_class_and_text(error: Any) -> None:
     assert _error("message", error) == {"message": "the key is sk-1234", "code": "ValueError"}
 
 
+@pytest.mark.parametrize("detail", ["code", "message", "full"])
+def test_that_a_run_did_not_come_to_its_end_is_said_where_the_code_is(detail: Any) -> None:
+    said = _error(detail, {"error": "unfinished"})
+    assert said["message"].startswith("The run did not come to its end")
+    assert _error("none", {"error": "unfinished"}) == {"message": "The run failed."}
+
+
 def test_message_is_the_default() -> None:
     assert _error("message", _raised()) == _error(Options().error_detail, _raised())
 

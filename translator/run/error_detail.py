@@ -7,7 +7,7 @@ A platform's error is `{"error": class name, "message": text}`. An error in a lo
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 from ..content.read_blocks import text_of
@@ -17,6 +17,11 @@ from ..parts.message import fields_of
 from ..wire.events import Event, run_error
 
 NEUTRAL: Final = "The run failed."
+_OURS: Final[Mapping[str, str]] = {
+    "unfinished": "The run did not come to its end: its server stopped, or it continues in another process."
+}
+"""Messages of errors that are not exceptions of a graph, by code. They say nothing about the server's code or data, so
+a client gets them wherever it gets the code."""
 SUBAGENT_NEUTRAL: Final = "The subagent failed."
 
 
@@ -32,9 +37,10 @@ def failure(error: Any, detail: ErrorDetail) -> Failure:
     """Returns the failure for an error. `detail` decides whether the failure contains only a neutral text, or also the
     error's class, message and traceback."""
     code = None if detail == "none" else _code(error)
+    neutral = _OURS.get(code or "", NEUTRAL)
     if detail in ("none", "code"):
-        return Failure(NEUTRAL, code)
-    message = _text(lambda: str(error.get("message", "") if type(error) is dict else error)) or NEUTRAL
+        return Failure(neutral, code)
+    message = _text(lambda: str(error.get("message", "") if type(error) is dict else error)) or neutral
     if detail == "full" and issubclass(type(error), BaseException):
         return Failure(message, code, {"stack": _text(lambda: "".join(traceback.format_exception(error)))})
     return Failure(message, code)
