@@ -28,10 +28,10 @@ import orjson
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
-from langchain_core.runnables.config import merge_configs
 from langgraph.config import get_stream_writer
 
 from ....translator import to_json
+from ...inputs.configs import with_callback
 
 _log = logging.getLogger(__name__)
 
@@ -95,7 +95,7 @@ def with_handler(config: RunnableConfig, emit: Callable[[Any], bool], label: str
     - `emit`: emits a part that comes from another thread; see `run.Stream`.
     - `label`: the name of the run in log lines.
     """
-    return merge_configs(config, {"callbacks": [_Handler(emit, label)]})
+    return with_callback(config, _Handler(emit, label))
 
 
 def parts_of(part: Any) -> Iterable[Any]:

@@ -23,7 +23,8 @@ from uuid import UUID
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
-from langchain_core.runnables.config import merge_configs
+
+from ...inputs.configs import with_callback
 
 Mark = Literal["call", "text", "none"]
 
@@ -76,7 +77,7 @@ _MARKER: Final = StructuredOutputMarker()
 
 def with_marker(config: RunnableConfig) -> RunnableConfig:
     """Returns the config of a run whose model calls are marked."""
-    return merge_configs(config, {"callbacks": [_MARKER]})
+    return with_callback(config, _MARKER)
 
 
 def _fields(serialized: Any) -> dict[str, Any]:

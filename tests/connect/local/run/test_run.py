@@ -8,8 +8,11 @@ from unittest.mock import Mock
 from uuid import UUID
 
 import pytest
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.connect import Intake, Local
+from langgraph_agui.connect import run as answer
 from langgraph_agui.connect.local.run.queued_inputs import AgentKey
 from langgraph_agui.connect.local.run.run import Run
 from langgraph_agui.connect.local.run.runs import Runs, RunSetup
@@ -19,6 +22,7 @@ from langgraph_agui.translator import Cancelled, ClientView, Failed, Options, Tr
 
 from fixtures import FIXTURES
 from tests.support.clients.agui_client import AguiClient
+from tests.support.clients.asking import asked
 from tests.support.clients.batch_readers import BatchReader, turns
 from tests.support.clients.locally import connected, state_of
 from tests.support.streams.pausing_graphs import HELLO, fast, on, quick, speaking, waiting, without_messages
@@ -157,6 +161,21 @@ async def test_a_run_ends_as_its_graph_does(fixture: str, status: str, agui_clie
         assert run.status == status
         answer = agui_client.play(listener.events, mode="connect")
         assert answer.accepted
+
+
+@pytest.mark.parametrize("limit", [25, 26])
+async def test_the_recursion_limit_of_the_config_is_the_runs(limit: int) -> None:
+    """LangChain takes 25 for its own default, and LangGraph's is another one."""
+    limits = []
+
+    async def node(state: MessagesState, config: RunnableConfig) -> None:
+        limits.append(config["recursion_limit"])
+
+    graph: Any = StateGraph(MessagesState).add_node("node", node).add_edge(START, "node").compile(InMemorySaver())
+    intake = Intake(config={"recursion_limit": limit}, dispatched_events=True)
+    async with Runs() as runs:
+        assert [event async for event in answer(Local(graph, runs=runs), asked("hello", "r"), intake=intake)]
+    assert limits == [limit]
 
 
 async def test_what_a_graph_raises_is_the_runs_end_and_nobodys_exception() -> None:
