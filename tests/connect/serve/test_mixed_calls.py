@@ -7,18 +7,21 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from ag_ui.core import ToolCallResultEvent
 from copilotkit import CopilotKitMiddleware
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import interrupt
-from langgraph_agui.connect import Intake, Platform
+from langgraph_agui.connect import Intake, Local, Platform, run
 from langgraph_agui.connect.serve import Agent, agui_app
 from langgraph_agui.connect.testing import ScriptedChatModel, tool_call
 from langgraph_agui.connect.testing.expected import comparable
 
 from fixtures.gated import GATED
+from fixtures.page_agents import page_agent
+from tests.support.clients.asking import asked
 from tests.support.clients.live_client import LiveClients
 from tests.support.servers.gates import Gates
 from tests.support.servers.platforms.backend import Backend
@@ -110,6 +113,15 @@ def asking(model: ScriptedChatModel, ran: list[str]) -> Any:
         return "paid"
 
     return create_agent(model, [refund], middleware=[CopilotKitMiddleware()], checkpointer=InMemorySaver())
+
+
+@pytest.mark.newest
+async def test_under_copilotkits_middleware_an_agent_that_a_tool_calls_gets_no_tools_of_the_page() -> None:
+    graph = page_agent(InMemorySaver(), middleware=CopilotKitMiddleware)
+    declared = [{"name": "ask", "description": "Asks.", "parameters": {"type": "object", "properties": {}}}]
+    given = asked("research(ask)", "r", tools=declared, state={}, context=[], forwardedProps={})
+    [said] = [event async for event in run(Local(graph), given) if isinstance(event, ToolCallResultEvent)]
+    assert "ask is not a valid tool" in said.content
 
 
 @pytest.mark.newest
