@@ -12,7 +12,7 @@ from operator import add
 from typing import Annotated, Any
 
 from ag_ui_langgraph import get_a2ui_tools
-from copilotkit import CopilotKitMiddleware
+from copilotkit import CopilotKitMiddleware, CopilotKitState
 from langchain.agents import AgentState, create_agent
 from langchain.tools import ToolRuntime, tool
 from langchain_core.callbacks import adispatch_custom_event
@@ -28,6 +28,7 @@ from langgraph_agui.connect.testing.scripts import Script, Turn, steps
 
 from fixtures.fixture import Graph
 from fixtures.gates import passing
+from fixtures.page_agents import Shape, page_agent
 
 STEPS = ["Dig a hole", "Plant the tree"]
 
@@ -391,3 +392,18 @@ def agents(gate: int) -> dict[str, Agent]:
                 graph, intake=replace(gated, **feature.intake), options=options
             )
     return served
+
+
+def page_tools(ran: Callable[[str], None]) -> dict[str, Graph]:
+    """Agents with tools of a page, by what gives these to the model, and by where the agent is in its graph. `ran` gets
+    the name of each tool of the server that has run."""
+    ways: dict[str, dict[str, Any]] = {
+        "PageTools": {},
+        "CopilotKitMiddleware": {"middleware": CopilotKitMiddleware, "state": CopilotKitState},
+    }
+    shapes: Sequence[Shape] = ("agent", "node")
+    return {
+        f"page_tools-{name}-{shape}": page_agent(InMemorySaver(), shape, ran=ran, **way)
+        for name, way in ways.items()
+        for shape in shapes
+    }

@@ -1,6 +1,7 @@
 """Serves the features: `python -m tests.browser.features_server PORT ORIGIN GATE`.
 
 GET  /features    the rows of the table, for the test
+GET  /ran         the tools of the server that have run next to tools of a page
 POST /token       a token of the user Ada
 /users            an agent for the users of such tokens
 """
@@ -20,7 +21,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Mount, Route
 
-from .features import FEATURES, agentic_chat_reasoning, agents
+from .features import FEATURES, agentic_chat_reasoning, agents, page_tools
 
 
 def features(_: Request) -> JSONResponse:
@@ -52,7 +53,8 @@ class Users:
 
 def serve(port: int, origin: str, gate: int) -> None:
     """Serves until it is told to stop."""
-    everybody = agui_app(agents(gate), origins=[origin])
+    ran: list[str] = []
+    everybody = agui_app({**agents(gate), **page_tools(ran.append)}, origins=[origin])
     of_users = Users()
     users = agui_app(
         agentic_chat_reasoning(),
@@ -63,6 +65,7 @@ def serve(port: int, origin: str, gate: int) -> None:
     cross_origin = [Middleware(CORSMiddleware, allow_origins=[origin], allow_methods=["*"])]
     routes = [
         Route("/features", features),
+        Route("/ran", lambda _: JSONResponse(ran)),
         Route("/token", of_users.token, methods=["POST"], middleware=cross_origin),
         Mount("/users", users),
         Mount("/", everybody),

@@ -39,14 +39,16 @@ const FLAGS = ["no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "dis
 export class Stage {
   /**
    * `guide`: the guide's own server, with its page, in place of the planner's. `platform`: the planner is on a LangGraph
-   * server, and pages are named by their paths in the repository. `features`: the server of the features.
+   * server, and pages are named by their paths in the repository. `features`: the server of the features. `continues`: the
+   * planner's runs outlive their server.
    */
-  static async set({ runtime, guide, platform, features, example = "copilotkit" } = {}) {
+  static async set({ runtime, guide, platform, features, continues, example = "copilotkit" } = {}) {
     const stage = new Stage();
     stage.fragment = platform ? "" : FRAGMENT; // the platform's page lists no threads
     stage.gates = await new Gates().listening();
     stage.pages = await servedPages(platform ? ROOT : join(EXAMPLES, example, "dist"));
     stage.folder = await mkdtemp(join(tmpdir(), "browser-"));
+    stage.env = continues ? { PLANNER_RUNS: join(stage.folder, "runs.sqlite") } : {};
     stage.port = await freePort();
     stage.origin = `http://127.0.0.1:${guide ? stage.port : stage.pages.address().port}`;
     const planner = ["tests.browser.server", stage.port, join(stage.folder, "threads.sqlite"), stage.origin];
@@ -76,7 +78,7 @@ export class Stage {
   async startServer() {
     const said = (this.said = []);
     const args = ["-m", ...this.command, this.gates.port];
-    const env = { ...process.env, AGUI_TOKEN: TOKEN };
+    const env = { ...process.env, ...this.env, AGUI_TOKEN: TOKEN };
     this.server = spawn(PYTHON, args.map(String), { cwd: ROOT, env, stdio: ["ignore", "pipe", "pipe"] });
     for (const output of [this.server.stdout, this.server.stderr]) output.on("data", (text) => said.push(text));
     await until(async () => {

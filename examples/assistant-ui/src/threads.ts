@@ -20,7 +20,7 @@ export function useThreads(server: string, agent: string, headers: Record<string
     const { threads } = (await response.json()) as { threads: { id: string; name: string | null }[] };
     setThreads(threads.map(({ id, name }) => ({ id, title: name ?? "New thread", status: "regular" })));
   }, [server, agent, headers]);
-  const refresh = useCallback(() => void read(), [read]);
+  const refresh = useCallback(() => void read().catch(() => {}), [read]); // without the server the list stays as it is
   useEffect(() => {
     const address = new URL(location.href);
     address.searchParams.set("thread", threadId);

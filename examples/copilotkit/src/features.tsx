@@ -80,6 +80,26 @@ function HumanInTheLoop() {
   return null;
 }
 
+const nothing = z.object({});
+
+/** Two tools that a person answers: both wait, next to each other, and are there after a reload. */
+function PageTools() {
+  useAnswered("ask");
+  useAnswered("show");
+  return null;
+}
+
+function useAnswered(name: string): void {
+  useHumanInTheLoop({
+    name,
+    description: "Asks the user.",
+    parameters: nothing,
+    render: ({ respond, result }) => (
+      <Card title={name}>{result ?? <button onClick={() => void respond?.("from the page")}>Answer {name}</button>}</Card>
+    ),
+  });
+}
+
 function Interrupts({ agentId }: { agentId: string }) {
   useInterrupt({
     agentId,
@@ -196,6 +216,7 @@ const FEATURES: Record<string, Feature> = {
   backend_tool_rendering: BackendToolRendering,
   tool_based_generative_ui: ToolBasedGenerativeUi,
   human_in_the_loop: HumanInTheLoop,
+  page_tools: PageTools,
   interrupts: Interrupts,
   subgraphs: Interrupts,
   langgraph_interrupt: LangGraphInterrupt,
