@@ -21,6 +21,7 @@ from .access import Metadata
 from .errors import Report
 from .events.encoded import Batches
 from .events.readers import Reader
+from .graph_structure import GraphStructure
 from .inputs import Intake
 from .inputs.channels import InputChannels
 from .inputs.thread_state import ThreadState
@@ -117,6 +118,10 @@ class Backend(Protocol):
         """Returns the JSON schemas of the graph's input and of its context, under the names that a LangGraph server
         gives them (`input_schema`, `context_schema`), as far as they are known, and the channels that the input can
         write. Raises `GraphNotMadeError`, `PlatformError` and `ConnectionLost`."""
+
+    async def graph_structure(self) -> GraphStructure | None:
+        """Returns the nodes and edges of the graph, with those of its subgraphs; None if a platform does not say. Raises
+        `GraphNotMadeError`, `PlatformError` and `ConnectionLost`."""
 
     async def submit(
         self,

@@ -22,6 +22,7 @@ from .events.encoded import Batch, Batches, to_batch
 from .events.readers import Offset, Reader, direct_options
 from .events.relay import Relayed, relaying
 from .inputs import Intake
+from .inputs.breakpoints import check_admitted
 from .inputs.thread_state import ThreadState
 from .local.store.active_run import CANCEL_WAIT
 from .platform.watch import POLL
@@ -50,6 +51,7 @@ class OpenThread:
         for an input for another thread."""
         if run_input.thread_id != self.id:
             raise ValueError(f"input: expected one for thread {self.id!r}, got one for {run_input.thread_id!r}")
+        check_admitted(run_input, intake)
         checked_run_id(run_input.run_id, in_url=False)  # a platform makes ids of its own
         batches = await self.backend.submit(
             run_input, options=options, intake=intake, past_errors=past_errors, queue=queue

@@ -20,7 +20,7 @@ message of a run that was cancelled at once.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -101,6 +101,9 @@ class Port(Protocol):
     unused: set[str]
     """The kinds of input that clients have sent and for which the graph has no field."""
 
+    async def nodes(self) -> Collection[str]:
+        """Returns the names of the graph's own nodes; none if they are not known."""
+
     async def read(self) -> ThreadRead:
         """Returns the thread as it is now."""
 
@@ -126,6 +129,8 @@ async def submit(request: RunRequest, port: Port) -> Batches:
     Raises `InvalidInputError` for an input that cannot be run, and what the port raises. After `RunConflictError` the
     input may be submitted again: its plan was made for a thread that has changed.
     """
+    if request.breakpoints:
+        request.breakpoints.check_names(await port.nodes())
     thread = await port.read()
     plan, point = await _plan(request, thread.state, port)
     if isinstance(plan, Drop) or (isinstance(plan, Begin) and thread.state.has_pending_writes):

@@ -123,6 +123,9 @@ class Intake:
     `mark_structured_output`: Whether to mark model calls that return structured output, so that it is not shown as
         text; see `StructuredOutputMarker`, which is added to the config of each run. Only for graphs of this process;
         nothing is added to the runs of a platform.
+    `breakpoints`: Whether clients may name nodes at which their runs pause, in `forwardedProps.command`. Such a client
+        decides which nodes of a run are executed, and may drop the rest of the run. A client that sends the app's token
+        may always do that.
     """
 
     state: Collection[str] | Literal["all", "without_messages"] = frozenset()
@@ -142,6 +145,7 @@ class Intake:
     on_lost: OnLost = "error"
     dispatched_events: bool = False
     mark_structured_output: bool = True
+    breakpoints: bool = False
 
     def __post_init__(self) -> None:
         for name, choices in _CHOICES:

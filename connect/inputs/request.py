@@ -13,6 +13,7 @@ from ..events.readers import Reader, for_version
 from ..run_outcome import PastErrors
 from . import Intake
 from .answers.resume import without_answers
+from .breakpoints import Breakpoints, breakpoints_asked
 from .intake import Prepared, call_prepare
 from .off_loop import off_loop, size_of
 
@@ -29,6 +30,8 @@ class RunRequest:
     past_errors: PastErrors
     view: ClientView
     """What the client is known to have."""
+    breakpoints: Breakpoints = Breakpoints()
+    """Where its runs pause."""
     follows: bool = False
     """Whether a run of the same input came before it."""
     before: Sequence[str] | None = None
@@ -47,6 +50,7 @@ class RunRequest:
             added=await call_prepare(intake, run_input),
             past_errors=past_errors,
             view=await off_loop(ClientView, size_of(run_input), run_input.messages, run_input.state, version),
+            breakpoints=breakpoints_asked(run_input),
         )
 
     def reader(self) -> Reader:

@@ -10,7 +10,7 @@ plan is started here.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, Final
@@ -89,6 +89,10 @@ class LocalPort:
         """What the store knew before the read; None once it has to be asked again."""
         self._revision = 0
         """The revision of the thread before the last read."""
+
+    async def nodes(self) -> Collection[str]:
+        """See `Port`."""
+        return self._graph.nodes.keys() - {START}
 
     async def read(self) -> ThreadRead:
         """See `Port`."""
@@ -211,7 +215,7 @@ class LocalPort:
         whole = replace(
             run_input,
             user=self._source.user,
-            config=request.added.config,
+            config=merge_configs(request.added.config, {"metadata": request.breakpoints.metadata}),
             context=context,
             has_own_context=has_own_context,
             client_input=None if run.rest is None else as_json(request.run_input),
@@ -254,7 +258,8 @@ class LocalPort:
 def configs_of(source: GraphSource, request: RunRequest) -> tuple[Mapping[str, Any], ...]:
     """Returns the configs that are merged into the config of a run."""
     thread = {"configurable": {"thread_id": request.run_input.thread_id}}
-    return request.intake.config, request.added.config, user_config(source.user), thread
+    asked = {"metadata": request.breakpoints.metadata}
+    return request.intake.config, request.added.config, asked, user_config(source.user), thread
 
 
 def _without_own(context: Any, own: Any) -> tuple[Any, bool]:

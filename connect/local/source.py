@@ -20,6 +20,7 @@ from ...translator import Options, Translator
 from ..access import Access, Metadata, names_of_agents, user_config
 from ..default_options import options_for
 from ..errors import GraphNotMadeError, log_context
+from ..graph_structure import GraphStructure, structure_of
 from ..inputs import Intake
 from ..inputs.channels import InputChannels
 from ..inputs.configs import merge_configs
@@ -245,6 +246,11 @@ class GraphSource:
             self._schemas["input_schema"] = input_schema_of(self.graph)
             self._schemas["context_schema"] = context_schema_of(self.graph)
         return self._schemas, self.input_channels(options)
+
+    async def graph_structure(self) -> GraphStructure:
+        """See `Backend`."""
+        graph = await self.graph_to_read({})
+        return structure_of((await graph.aget_graph(xray=True)).to_json())
 
 
 def type_of(value: object) -> str:

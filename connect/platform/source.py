@@ -27,6 +27,7 @@ from ...translator import Options
 from ..access import Access, names_of_agents
 from ..default_options import options_for_schemas
 from ..errors import PlatformError, Report, log_context
+from ..graph_structure import GraphStructure, structure_of
 from ..inputs.channels import InputChannels, input_channels_of_schemas
 from ..inputs.planning import NoEdits
 from ..recent import Recent
@@ -79,7 +80,7 @@ class PlatformSource:
         self._report: Report | None = None
         self._contact: Contact | None = None
         self._facts = _facts.setdefault(client, _Facts())
-        self._schemas = self._facts.schemas
+        self._schemas, self._graphs = self._facts.schemas, self._facts.graphs
         self.unused: set[str] = set()
         """The kinds of input that clients have sent and for which the assistant has no field."""
         self.no_edits = NoEdits()
@@ -176,6 +177,22 @@ class PlatformSource:
         schemas = await self._schemas_if_any()
         return schemas, input_channels_of_schemas(schemas, options.messages_key)
 
+    async def graph_structure(self) -> GraphStructure | None:
+        """See `Backend`. It is kept for a while, as schemas are."""
+        name = str(self.assistant_id)
+        kept = self._graphs.get(self.client, name)
+        if kept is not None:
+            return structure_of(kept)
+        try:
+            assistant = name if is_assistant_id(name) else await self._first_assistant(name)
+            described = await self.contact().retried(lambda: self.client.assistants.get_graph(assistant, xray=True))
+        except PlatformError as error:
+            if error.status not in _HAS_NONE:
+                raise
+            return None
+        self._graphs.put(self.client, name, described)
+        return structure_of(described)
+
     async def _schemas_if_any(self) -> Schemas:
         try:
             return await self.schemas(str(self.assistant_id))
@@ -227,16 +244,20 @@ class PlatformSource:
     async def _request_schemas(self, assistant: str) -> Schemas:
         """Requests the schemas. The server takes only an assistant's id, so that of a graph is looked up first."""
         if not is_assistant_id(assistant):
-            firsts = await self.contact().retried(lambda: self.client.assistants.search(graph_id=assistant, limit=1))
-            if not firsts:
-                raise PlatformError(NOT_FOUND, f"The server has no assistant of the graph {assistant!r}.")
-            return await self.schemas(str(firsts[0]["assistant_id"]))
+            return await self.schemas(await self._first_assistant(assistant))
         schemas = await self.contact().retried(lambda: self.client.assistants.get_schemas(assistant))
         if schemas.get("input_schema") is None:
             # A server on Python 3.11 can't describe an input that is a `typing.TypedDict`. The graph ignores what the
             # state has beyond its input.
             schemas = {**schemas, "input_schema": schemas.get("state_schema")}
         return schemas
+
+    async def _first_assistant(self, graph: str) -> str:
+        """Returns the id of the first assistant of a graph."""
+        firsts = await self.contact().retried(lambda: self.client.assistants.search(graph_id=graph, limit=1))
+        if not firsts:
+            raise PlatformError(NOT_FOUND, f"The server has no assistant of the graph {graph!r}.")
+        return str(firsts[0]["assistant_id"])
 
 
 def type_of(value: object) -> str:
@@ -269,7 +290,7 @@ def _version(info: Any) -> tuple[int, int]:
 
 
 class SchemaCache:
-    """Keeps schemas by assistant and credentials. `clock`: returns seconds, from any starting point."""
+    """Keeps schemas, or descriptions of graphs, by assistant and credentials. `clock`: returns seconds, from any starting point."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -294,7 +315,7 @@ class _Facts:
     """What was found out about a server with one client."""
 
     def __init__(self) -> None:
-        self.schemas = SchemaCache()
+        self.schemas, self.graphs = SchemaCache(), SchemaCache()
         self.watches_by: WatchedBy | None = None
         self.is_slow: bool | None = None
         """Whether the server sends the stream of a thread slowly; None before this was asked."""

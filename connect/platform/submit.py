@@ -21,7 +21,7 @@ What servers do was measured on `langgraph dev` and Aegra.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
@@ -36,6 +36,7 @@ from ..events.encoded import Batches
 from ..events.readers import Reader
 from ..events.relay import Relayed, relaying
 from ..inputs import Intake
+from ..inputs.breakpoints import both
 from ..inputs.channels import InputChannels, json_of
 from ..inputs.configs import merge_configs
 from ..inputs.request import RunRequest
@@ -131,6 +132,11 @@ class PlatformPort:
         """The state of the thread at the last look."""
         return ThreadState() if self._look is None else self._look.thread_state(self._request.options.messages_key)
 
+    async def nodes(self) -> Collection[str]:
+        """See `Port`."""
+        graph = await self._source.graph_structure()
+        return () if graph is None else graph.own_nodes
+
     async def read(self) -> ThreadRead:
         """See `Port`."""
         look = self._look
@@ -173,13 +179,24 @@ class PlatformPort:
             **arguments | {"config": {**arguments["config"], "metadata": {**of_owner, **metadata}}},
             metadata=metadata,
             multitask_strategy="reject" if is_free else "enqueue",
-            **{"if_not_exists": "create", **self._source.run_settings},
+            **{"if_not_exists": "create", **self._source.run_settings, **self._stops()},
             stream_mode=list(PLATFORM_STREAM_MODES),
             stream_subgraphs=True,
             stream_resumable=True,
         )
         waiting = subgraphs(self._look.state) if self._look is not None and run.continues else []
         return self._read_run(started, run, waiting)
+
+    def _stops(self) -> dict[str, Any]:
+        """Returns the arguments of `runs.create` for a run that pauses where its client has asked, and where its owner
+        wants all runs to pause."""
+        asked, settings = self._request.breakpoints, self._source.run_settings
+        if not asked:
+            return {}
+        return {
+            "interrupt_before": both(settings.get("interrupt_before", ()), asked.before),
+            "interrupt_after": both(settings.get("interrupt_after", ()), asked.after),
+        }
 
     def _without_written(self, run: NewRun) -> tuple[dict[str, Any], str]:
         """Returns the values of a run that continues, without those for channels that an earlier run has written at the

@@ -168,6 +168,21 @@ _INPUTS: Final = _object(
     {"input": _nullable({"type": "object"}), "context": _nullable({"type": "object"}), "messages": _BOOLEAN},
     closed=_object({"input": _NAMES, "context": _NAMES}),
 )
+_GRAPH: Final = _object(
+    {
+        "nodes": {
+            "type": "array",
+            "items": _object(
+                {"name": _TEXT, "stops": {"type": "array", "items": {"type": "string", "enum": ["before", "after"]}}}
+            ),
+        },
+        "edges": {
+            "type": "array",
+            "items": _object({"source": _TEXT, "target": _TEXT, "conditional": _BOOLEAN}, label=_TEXT),
+        },
+        "breakpoints": _BOOLEAN,
+    }
+)
 _ENVELOPE: Final = _object({"method": _TEXT}, params={"type": "object"}, body={})
 _OF: Final = {"agent": _TEXT}
 """The query parameter that names the agent if there are several."""
@@ -205,6 +220,7 @@ _OPERATIONS: Final[Mapping[tuple[str, str], _Operation]] = {
     ("GET", "/{agent}/watch/{thread:path}"): _Operation({200: _STREAM}, query=_EVENTS),
     ("GET", "/watch/{thread:path}"): _Operation({200: _STREAM}, query={**_OF, **_EVENTS}),
     ("GET", "/{agent}/schemas"): _Operation({200: _INPUTS}),
+    ("GET", "/{agent}/graph"): _Operation({200: _GRAPH}),
     ("GET", "/info"): _Operation({200: _INFO}),
     ("POST", "/agent/{agent}/run"): _RUN,
     ("POST", "/agent/{agent}/connect"): _RUN,

@@ -8,6 +8,7 @@ returns for them. Each is a frozen value. No I/O: a protocol makes operations fr
 | `Stop` | `Stopped` |
 | `DescribeAgents` | `AgentList` |
 | `DescribeInput` | `InputDescription` |
+| `DescribeGraph` | `GraphDescription` |
 | `ListThreads` | `ThreadList` |
 | `ReadThread`, `ChangeThread` | `OneThread` |
 | `ReadState` | `ThreadState` |
@@ -31,6 +32,7 @@ from ag_ui.core import RunAgentInput
 from ...translator import PROTOCOL_VERSION, ClientView
 from ..events.encoded import Event
 from ..events.readers import Offset
+from ..graph_structure import GraphStructure
 from ..inputs.input_schemas import ClientSchemas
 from ..inputs.thread_state import ThreadState
 from ..run_outcome import CancelResult, PastErrors
@@ -181,6 +183,13 @@ class DescribeInput:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeGraph:
+    """Describes the graph of an agent."""
+
+    agent: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ListThreads:
     """Lists the threads of an agent, newest first. `text`: only threads whose title or id has these words. `cursor`:
     the end of the previous page. `archived`: whether archived threads are left out, listed too, or listed alone."""
@@ -208,7 +217,7 @@ OnThread = (
     | DeleteThread
 )
 """The operations on a thread. `action` is passed to `authorize`."""
-Operation = OnThread | DescribeAgents | DescribeInput | ListThreads
+Operation = OnThread | DescribeAgents | DescribeInput | DescribeGraph | ListThreads
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +257,14 @@ class InputDescription:
 
     schemas: ClientSchemas
     may_manage: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GraphDescription:
+    """The graph of an agent. `may_pause`: whether the client may set breakpoints."""
+
+    structure: GraphStructure
+    may_pause: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,6 +326,7 @@ Result = (
     | Stopped
     | AgentList
     | InputDescription
+    | GraphDescription
     | ThreadList
     | OneThread
     | ThreadState

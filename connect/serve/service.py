@@ -34,6 +34,7 @@ from ..events.encoded import Batch, Batches
 from ..events.readers import direct_options
 from ..events.relay import Relayed, relaying
 from ..finished_runs import failure_after, state_at
+from ..inputs import Intake
 from ..inputs.channels import writable
 from ..inputs.input_schemas import client_schemas
 from ..local.backend import Local
@@ -52,7 +53,9 @@ from .operations import (
     Deleted,
     DeleteThread,
     DescribeAgents,
+    DescribeGraph,
     DescribeInput,
+    GraphDescription,
     InputDescription,
     ListCheckpoints,
     ListRuns,
@@ -162,6 +165,8 @@ class Service:
                 return await self._list_agents(caller)
             case DescribeInput():
                 return await self._describe_input(operation, caller)
+            case DescribeGraph():
+                return await self._describe_graph(operation, caller)
             case ListThreads():
                 return ThreadList(operation.agent, await self._list_threads(operation, caller))
             case Run(shows_refusals=True) if answers(operation.input):
@@ -254,7 +259,7 @@ class Service:
             options = await opened.options(version)
             if operation.is_direct:
                 options = direct_options(options)
-            intake = await opened.agent.intake_for(caller.request)
+            intake = await self._intake_for(opened.agent, caller)
             if operation.waits and intake.busy == "reject":
                 intake = replace(intake, busy="queue")
             batches = await opened.thread.run(
@@ -355,6 +360,21 @@ class Service:
         intake = await agent.intake_for(caller.request)
         schemas, channels = await source.input_schemas(await agent.options_for(source, PROTOCOL_VERSION))
         return InputDescription(client_schemas(schemas, channels, intake), self.users.may_manage(caller))
+
+    async def _describe_graph(self, operation: DescribeGraph, caller: Caller) -> GraphDescription:
+        """Returns how the graph of an agent looks, if the user may list the agent's threads."""
+        label_request(caller.request, operation.agent)
+        self.users.check_token(caller)
+        agent, source = self._agent(operation.agent), await self._source_for(caller, "list", operation.agent)
+        structure = await source.graph_structure()
+        if structure is None:
+            raise Refusal(HTTPStatus.NOT_IMPLEMENTED, "not_supported", "The server does not say how its graphs look.")
+        return GraphDescription(structure, (await self._intake_for(agent, caller)).breakpoints)
+
+    async def _intake_for(self, agent: Agent, caller: Caller) -> Intake:
+        """Returns the intake for a request. Whoever has the app's token may set breakpoints."""
+        intake = await agent.intake_for(caller.request)
+        return replace(intake, breakpoints=True) if self.users.has_token(caller) else intake
 
     def _agent(self, name: str) -> Agent:
         """Returns the agent of this name. Raises `Refusal` (404) if there is none."""

@@ -19,7 +19,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 import orjson
 from ag_ui.core import ResumeEntry, RunAgentInput
@@ -31,6 +31,8 @@ from .decisions import cancelled, resumed_with
 
 _log = logging.getLogger(__name__)
 
+_ANSWER: Final = ("resume", "interruptEvent")
+"""What the command of an older client has of its answer."""
 LONGEST = 480
 """Characters of a run id that are kept in an id derived from it, so that the derived id is not too long."""
 
@@ -57,7 +59,9 @@ def without_answers(run_input: RunAgentInput) -> RunAgentInput:
     """Returns the rest of an input, without its answers, as an input that follows it: with a run id of its own."""
     forwarded = run_input.forwarded_props
     if isinstance(forwarded, Mapping):
-        forwarded = {name: value for name, value in forwarded.items() if name != "command"}
+        command = {name: value for name, value in (_command(run_input) or {}).items() if name not in _ANSWER}
+        rest = {name: value for name, value in forwarded.items() if name != "command"}
+        forwarded = {**rest, "command": command} if command else rest
     run_id = f"{run_input.run_id[:LONGEST]}-messages"
     return run_input.model_copy(update={"resume": None, "forwarded_props": forwarded, "run_id": run_id})
 

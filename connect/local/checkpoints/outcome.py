@@ -10,7 +10,7 @@ A checkpoint does not say how its run ended. The first row that applies decides:
 | the checkpoint was written by `update_state` | well: nothing ran |
 | a task's error is stored | in that error; or cancelled, if the task was |
 | no node is next | well |
-| the graph was compiled to stop where the checkpoint is | at a breakpoint |
+| the graph was compiled to stop where the checkpoint is, or its run was asked to | at a breakpoint |
 | none of these | unknown: it was killed, or another process runs it. `RUN_ERROR`, code `unfinished` |
 
 If a run failed, or was cancelled, before it wrote a checkpoint, the newest checkpoint is the one that it began with,
@@ -37,7 +37,7 @@ def outcome_of(state: StateSnapshot, stored: LastRun | None, *, stops: bool) -> 
 
     - `state`: the newest state, which has a checkpoint.
     - `stored`: how the last run ended, as the run store has kept it.
-    - `stops`: whether the graph was compiled to stop where the state is.
+    - `stops`: whether the run was to stop where the state is.
     """
     last = stored if stored is not None and _is_newest(stored, state) else None
     run_id = _run_id(state) if last is None else last.run_id

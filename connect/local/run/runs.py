@@ -27,6 +27,7 @@ from ...access import USER, Access, identity_of, owner_of
 from ...default_options import options_for
 from ...errors import AguiError, RunConflictError, RunsClosedError, log_context
 from ...events.readers import for_version
+from ...inputs.breakpoints import Breakpoints, both, breakpoints_in
 from ...inputs.intake import Intake, OnDisconnect
 from ...inputs.planning import NoEdits
 from ...recent import Recent
@@ -243,6 +244,7 @@ class Runs:
                 subgraphs=True,
                 durability="sync" if stored_input else None,
                 **({} if control is None else control.arguments),
+                **_stops_of(own, breakpoints_in(config["metadata"])),
             )
 
         save = None
@@ -595,6 +597,16 @@ async def start(
         context=context,
         timeout=timeout,
     )
+
+
+def _stops_of(graph: Graph, asked: Breakpoints) -> dict[str, Any]:
+    """Returns the arguments of `astream` for a run that pauses at these breakpoints, and at those of the graph."""
+    if not asked:
+        return {}
+    return {
+        "interrupt_before": both(graph.interrupt_before_nodes, asked.before),
+        "interrupt_after": both(graph.interrupt_after_nodes, asked.after),
+    }
 
 
 def check_timeout(timeout: float | None, name: str = "timeout") -> None:

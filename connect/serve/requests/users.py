@@ -122,6 +122,10 @@ class Users:
         called."""
         return self._authorize is not None or self._has_token(caller.request)
 
+    def has_token(self, caller: Caller) -> bool:
+        """Whether a request has the app's token."""
+        return self._has_token(caller.request)
+
     def check_token(self, caller: Caller) -> None:
         """Raises `Refusal` (403) for a request without the app's token if there is no `authorize`. In that case,
         whoever knows the id of a thread may use it, but only the token lets a client list, change and delete
