@@ -120,8 +120,8 @@ class Backend(Protocol):
         write. Raises `GraphNotMadeError`, `PlatformError` and `ConnectionLost`."""
 
     async def graph_structure(self) -> GraphStructure | None:
-        """Returns the nodes and edges of the graph, with those of its subgraphs; None if a platform does not say. Raises
-        `GraphNotMadeError`, `PlatformError` and `ConnectionLost`."""
+        """Returns the nodes and edges of the graph, with those of its subgraphs; None if a platform does not say.
+        Raises `GraphNotMadeError`, `PlatformError` and `ConnectionLost`."""
 
     async def submit(
         self,

@@ -39,7 +39,15 @@ const HOW = {
   write: false,
 };
 
-const built = await build({ ...HOW, entryPoints: { inspector: "src/main.tsx" }, entryNames: "[name]-[hash]", format: "esm" });
+// What is loaded when it is looked at is a build of its own: with esbuild's splitting, both would import a third file.
+const later = await build({ ...HOW, entryPoints: { graph_layout: "src/graph_layout.ts" }, entryNames: "[name]-[hash]", format: "esm" });
+const LATER = {
+  name: "later",
+  setup(build) {
+    build.onResolve({ filter: /\/graph_layout\.ts$/ }, () => ({ path: `./${basename(later.outputFiles[0].path)}`, external: true }));
+  },
+};
+const built = await build({ ...HOW, plugins: [LEAVE_OUT, LATER], entryPoints: { inspector: "src/main.tsx" }, entryNames: "[name]-[hash]", format: "esm" });
 
 const names = Object.fromEntries(built.outputFiles.map(({ path }) => [path.split(".").pop(), basename(path)]));
 const page = (await readFile(join(HERE, "src/index.html"), "utf8")).replace("{{js}}", names.js).replace("{{css}}", names.css);
@@ -56,7 +64,7 @@ async function sentPage() {
 
 await rm(FOLDER, { recursive: true, force: true });
 await mkdir(FOLDER, { recursive: true });
-for (const { path, contents } of built.outputFiles) await writeFile(path, contents);
+for (const { path, contents } of [...built.outputFiles, ...later.outputFiles]) await writeFile(path, contents);
 await writeFile(join(FOLDER, "index.html"), page);
 await writeFile(join(FOLDER, "run.html"), await sentPage());
 await copyFile(join(HERE, "src/sent/fields.json"), join(FOLDER, "fields.json"));

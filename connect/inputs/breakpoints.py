@@ -53,12 +53,15 @@ class Breakpoints:
                 raise InvalidInputError(f"forwardedProps.command.{name}: expected names of the graph's nodes")
 
 
+NOWHERE: Final = Breakpoints()
+
+
 def breakpoints_asked(run_input: RunAgentInput) -> Breakpoints:
     """Returns the breakpoints that an input asks for. Raises `InvalidInputError`."""
     forwarded = run_input.forwarded_props
     command = forwarded.get("command") if isinstance(forwarded, Mapping) else None
     if not isinstance(command, Mapping):
-        return Breakpoints()
+        return NOWHERE
     return Breakpoints(_names(command, _BEFORE), _names(command, _AFTER))
 
 
@@ -71,7 +74,7 @@ def check_admitted(run_input: RunAgentInput, intake: Intake) -> None:
 def breakpoints_in(metadata: Mapping[str, Any] | None) -> Breakpoints:
     """Returns the breakpoints of a run by the metadata of its config, or of one of its checkpoints."""
     stored = (metadata or {}).get(METADATA)
-    return Breakpoints(*orjson.loads(stored)) if isinstance(stored, str) else Breakpoints()
+    return Breakpoints(*orjson.loads(stored)) if isinstance(stored, str) else NOWHERE
 
 
 def both(own: Literal["*"] | Sequence[str], asked: Sequence[str]) -> Literal["*"] | list[str]:

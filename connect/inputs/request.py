@@ -13,7 +13,7 @@ from ..events.readers import Reader, for_version
 from ..run_outcome import PastErrors
 from . import Intake
 from .answers.resume import without_answers
-from .breakpoints import Breakpoints, breakpoints_asked
+from .breakpoints import NOWHERE, Breakpoints, breakpoints_asked
 from .intake import Prepared, call_prepare
 from .off_loop import off_loop, size_of
 
@@ -30,7 +30,7 @@ class RunRequest:
     past_errors: PastErrors
     view: ClientView
     """What the client is known to have."""
-    breakpoints: Breakpoints = Breakpoints()
+    breakpoints: Breakpoints = NOWHERE
     """Where its runs pause."""
     follows: bool = False
     """Whether a run of the same input came before it."""

@@ -290,7 +290,8 @@ def _version(info: Any) -> tuple[int, int]:
 
 
 class SchemaCache:
-    """Keeps schemas, or descriptions of graphs, by assistant and credentials. `clock`: returns seconds, from any starting point."""
+    """Keeps schemas, or descriptions of graphs, by assistant and credentials. `clock`: returns seconds, from any
+    starting point."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

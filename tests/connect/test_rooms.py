@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent.parent / "connect"
 LAYERS = (
     ("recent", "errors"),
-    ("thread_info", "page_calls", "metrics"),
+    ("thread_info", "page_calls", "metrics", "graph_structure"),
     ("access", "asking_tools", "events", "run_outcome", "default_options"),
     ("inputs", "tracing", "finished_runs"),
     ("idle", "replaced_messages"),

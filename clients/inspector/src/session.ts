@@ -39,6 +39,14 @@ export const tick = signal(0);
 /** Why the last thing that the user did has failed, or was done in part only. */
 export const failure = signal<string | null>(null);
 
+/** Where the runs that this page starts pause: names of nodes. A page that is loaded again pauses nowhere. */
+export interface Breakpoints {
+  readonly before: readonly string[];
+  readonly after: readonly string[];
+}
+export const NOWHERE: Breakpoints = { before: [], after: [] };
+export const breakpoints = signal<Breakpoints>(NOWHERE);
+
 export const length = computed(() => (tick.value, session.value?.log.length ?? 0));
 export const view = computed<View>(() => {
   void tick.value;
@@ -116,6 +124,7 @@ export function openThread(agent: string, threadId: string): void {
       if (session.peek()?.stream === undefined || session.peek()?.log === log) connection.value = now;
     },
   };
+  if (agent !== session.peek()?.agent) breakpoints.value = NOWHERE;
   show(null);
   session.value = { kind: "thread", name: threadId, agent, log, stream: new ThreadStream(agent, threadId, handlers) };
 }
@@ -196,13 +205,22 @@ function run(messages: readonly Message[], more: JsonObject = {}): Promise<boole
     const runId = newId();
     const answer = new AbortController();
     answers.set(runId, answer);
-    const input = { threadId, runId, protocolVersion: "1.0", messages: messages as unknown as Json, tools: [], context: [], ...more };
+    const input = { threadId, runId, protocolVersion: "1.0", messages: messages as unknown as Json, tools: [], context: [], ...withBreakpoints(more) };
     position.value = null;
     return startRun(agent, input as JsonObject, answer.signal).catch((error: Error) => {
       answers.delete(runId);
       if (!answer.signal.aborted) throw error;
     });
   });
+}
+
+/** An input's fields, with the nodes at which its run pauses. */
+function withBreakpoints(more: JsonObject): JsonObject {
+  const { before, after } = breakpoints.peek();
+  if (!before.length && !after.length) return more;
+  const forwarded = (more.forwardedProps ?? {}) as JsonObject;
+  const command = { ...((forwarded.command ?? {}) as JsonObject), interruptBefore: before, interruptAfter: after };
+  return { ...more, forwardedProps: { ...forwarded, command } };
 }
 
 async function tried(what: (of: Session) => Promise<void>): Promise<boolean> {

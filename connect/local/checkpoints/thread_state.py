@@ -12,7 +12,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.pregel import Pregel
 from langgraph.types import PregelTask, StateSnapshot
 
-from ...inputs.breakpoints import Breakpoints, both, breakpoints_in
+from ...inputs.breakpoints import NOWHERE, both, breakpoints_in
 from ...inputs.thread_state import ThreadState
 from ...page_calls import page_calls, questions
 from ...run_outcome import RunOutcome
@@ -106,7 +106,7 @@ async def outcome_at(graph: Graph, state: StateSnapshot, last: LastRun | None) -
 async def _stops(root: Graph, graph: Graph, state: StateSnapshot) -> bool:
     """Returns whether the run was to stop where the state is: because the graph, or one inside it, was compiled with a
     breakpoint there, or because its client has asked for one."""
-    asked = breakpoints_in(state.metadata) if graph is root else Breakpoints()
+    asked = breakpoints_in(state.metadata) if graph is root else NOWHERE
     before = both(graph.interrupt_before_nodes, asked.before)
     after = both(graph.interrupt_after_nodes, asked.after)
     if before == "*" or not set(before).isdisjoint(state.next):

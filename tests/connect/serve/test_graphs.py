@@ -151,17 +151,21 @@ async def test_breakpoints_that_are_not_admitted_or_not_in_the_graph_are_refused
 
 
 async def test_a_pause_is_one_after_the_server_was_started_again(tmp_path: Path) -> None:
-    agent_of = lambda saver: Agent(shop(saver), intake=Intake(breakpoints=True))  # noqa: E731
-    async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "threads")) as saver:
-        async with client_of(agent_of(saver)) as client:
-            before = await ran(client, "before", "hi", **pausing("charge"))
-            after = await ran(client, "after", "hi", **pausing(after=["plan"]))
-    async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "threads")) as saver:
-        async with client_of(agent_of(saver)) as client:
-            for thread, events, rest in (("before", before, 1), ("after", after, 4)):
-                connected = events_of((await client.post("/shop/connect", json=posted(thread))).text)
-                assert connected[-1]["outcome"] == events[-1]["outcome"]
-                assert len(steps(await ran(client, thread, **going_on(connected)))) == rest
+    @asynccontextmanager
+    async def started() -> AsyncIterator[httpx.AsyncClient]:
+        async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "threads")) as saver:
+            agent = Agent(shop(saver), intake=Intake(breakpoints=True))
+            async with client_of(agent) as client:
+                yield client
+
+    async with started() as client:
+        before = await ran(client, "before", "hi", **pausing("charge"))
+        after = await ran(client, "after", "hi", **pausing(after=["plan"]))
+    async with started() as client:
+        for thread, events, rest in (("before", before, 1), ("after", after, 4)):
+            connected = events_of((await client.post("/shop/connect", json=posted(thread))).text)
+            assert connected[-1]["outcome"] == events[-1]["outcome"]
+            assert len(steps(await ran(client, thread, **going_on(connected)))) == rest
 
 
 @pytest.mark.services

@@ -1,5 +1,6 @@
 // The requests of the page, to the server that it came from. An error response becomes a `Refused`.
 
+import type { Graph } from "../model/graph.ts";
 import type { JsonObject } from "../model/json.ts";
 
 export interface Agent {
@@ -90,6 +91,11 @@ export async function readInput(agent: string): Promise<AgentInput> {
   return (await requested(`${encodeURIComponent(agent)}/schemas`)).json();
 }
 
+/** How the graph of an agent looks, and whether this page may name nodes at which its runs pause. */
+export async function readGraph(agent: string): Promise<Graph & { readonly breakpoints: boolean }> {
+  return (await requested(`${encodeURIComponent(agent)}/graph`)).json();
+}
+
 export interface Wanted {
   readonly status: ThreadStatus | null;
   /** Words of the title or the id. */
@@ -154,8 +160,8 @@ export interface CheckpointPage {
 }
 
 /** Some checkpoints of a thread, the newest first. */
-export async function listCheckpoints(agent: string, threadId: string, before: string | null): Promise<CheckpointPage> {
-  const query = new URLSearchParams({ agent, ...(before !== null && { before }) });
+export async function listCheckpoints(agent: string, threadId: string, before: string | null, limit?: number): Promise<CheckpointPage> {
+  const query = new URLSearchParams({ agent, ...(before !== null && { before }), ...(limit && { limit: String(limit) }) });
   return (await requested(`${pathOf(threadId)}/checkpoints?${query}`)).json();
 }
 

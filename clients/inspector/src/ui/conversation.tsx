@@ -4,6 +4,7 @@ import { computed } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import { connection, failure, forkAt, isLive, latest, position, send, session, stop, view } from "../session.ts";
+import { Pauses } from "./breakpoint.tsx";
 import { ConnectionPill, CROWDED, useIsSlow } from "./connection.tsx";
 import { Exporter } from "./exporter.tsx";
 import { Guard } from "./guard.tsx";
@@ -106,6 +107,7 @@ export function Conversation() {
           </button>
         </div>
       )}
+      {isThread && <Pauses />}
       {isThread && takes?.messages === false && <InputForm key={current.name} agent={current.agent} thread={current.name} input={takes} />}
       {isThread && takes?.messages !== false && <Composer key={current.name} agent={current.agent} thread={current.name} />}
     </section>

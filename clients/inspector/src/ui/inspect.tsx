@@ -1,9 +1,10 @@
-// The panel beside the conversation: state, events, timeline, checkpoints. All show the moment of the playhead.
+// The panel beside the conversation: state, events, timeline, graph, checkpoints. All show the moment of the playhead.
 
 import { session } from "../session.ts";
 import { Checkpoints } from "./checkpoints.tsx";
 import { Events } from "./events.tsx";
 import { Guard } from "./guard.tsx";
+import { GraphPanel } from "./graph.tsx";
 import { Icon } from "./icons.tsx";
 import { pane, type Panel, panel } from "./panes.ts";
 import { PastNote } from "./past.tsx";
@@ -14,6 +15,7 @@ const PANELS: readonly (readonly [Panel, string])[] = [
   ["state", "State"],
   ["events", "Events"],
   ["timeline", "Timeline"],
+  ["graph", "Graph"],
   ["checkpoints", "Checkpoints"],
 ];
 
@@ -48,6 +50,7 @@ export function Inspect() {
           {shown === "state" && <State />}
           {shown === "events" && <Events />}
           {shown === "timeline" && <Timeline />}
+          {shown === "graph" && <GraphPanel />}
           {shown === "checkpoints" && <Checkpoints />}
         </Guard>
       </div>

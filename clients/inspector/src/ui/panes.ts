@@ -3,7 +3,7 @@
 import { signal } from "@preact/signals";
 
 export type Pane = "threads" | "conversation" | "inspect";
-export const PANEL_NAMES = ["state", "events", "timeline", "checkpoints"] as const;
+export const PANEL_NAMES = ["state", "events", "timeline", "graph", "checkpoints"] as const;
 export type Panel = (typeof PANEL_NAMES)[number];
 
 export const pane = signal<Pane>(/[?&](thread|recording)=/.test(location.search) ? "conversation" : "threads");

@@ -6,6 +6,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { Markdown } from "../content/markdown.tsx";
 import { isObject, type Json, type JsonObject, parsed } from "../model/json.ts";
 import { type Answer, answer, isLeftOut } from "../session.ts";
+import { Breakpoint, PAUSED } from "./breakpoint.tsx";
 import { Copy } from "./copy.tsx";
 import { DraftArea } from "./draft_area.tsx";
 import { JsonTree } from "./json_view.tsx";
@@ -31,8 +32,8 @@ export function Questions({ interrupts, isDisabled }: { interrupts: readonly Int
     <section ref={section} class="questions" aria-label="The run waits">
       {open.map((interrupt) => (
         <fieldset key={interrupt.id} class="question" disabled={isDisabled || isSending}>
-          <legend>{interrupts.length > 1 ? `Waiting, ${interrupts.indexOf(interrupt) + 1} of ${interrupts.length}` : "Waiting for an answer"}</legend>
-          <Question interrupt={interrupt} take={(payload) => void take({ interruptId: interrupt.id, status: "resolved", payload })} cancel={() => void take({ interruptId: interrupt.id, status: "cancelled" })} />
+          <legend>{interrupt.reason === PAUSED ? "Breakpoint" : interrupts.length > 1 ? `Waiting, ${interrupts.indexOf(interrupt) + 1} of ${interrupts.length}` : "Waiting for an answer"}</legend>
+          {interrupt.reason === PAUSED ? <Breakpoint interruptId={interrupt.id} take={(one) => void take(one)} /> : <Question interrupt={interrupt} take={(payload) => void take({ interruptId: interrupt.id, status: "resolved", payload })} cancel={() => void take({ interruptId: interrupt.id, status: "cancelled" })} />}
         </fieldset>
       ))}
     </section>

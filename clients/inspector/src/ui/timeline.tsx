@@ -1,7 +1,7 @@
 // A run in time, as a waterfall: what took how long, below what it belongs to; its events as ticks; its pace and its tokens.
 // The line across it is the playhead.
 
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 
 import { nested, type RunSpan, type Span } from "../model/spans.ts";
@@ -16,6 +16,11 @@ import { VirtualList } from "./virtual.tsx";
 
 /** The run that is shown while the playhead is at the end; null: the last. */
 const chosen = signal<Entry | null>(null);
+/** The run that is looked at: that of the playhead, or the chosen one. */
+export const shownRun = computed<RunSpan | undefined>(() => {
+  const [all, now] = [runs.value, position.value];
+  return (now === null ? all.find(({ from }) => from === chosen.value) : all.findLast(({ from }) => from.index < now)) ?? all.at(now === null ? -1 : 0);
+});
 /** The part of the run that is shown, as parts of its length. */
 const shown = signal<readonly [number, number]>([0, 1]);
 const NEAREST = 0.0005;
@@ -37,7 +42,7 @@ const move = (by: number): void => {
 export function Timeline() {
   const all = runs.value;
   const now = position.value;
-  const run = (now === null ? all.find(({ from }) => from === chosen.value) : all.findLast(({ from }) => from.index < now)) ?? all.at(now === null ? -1 : 0);
+  const run = shownRun.value;
   if (run === undefined) return <p class="empty quiet">No run has been seen yet.</p>;
   const last = run.to ?? run.entries.at(-1)!;
   const begin = run.from.at;
