@@ -548,6 +548,25 @@ async def test_a_run_that_had_reached_a_breakpoint_stays_there(processes: Proces
     assert (await texts(process), did) == (["hello", "one"], ["first"])
 
 
+async def test_a_run_pauses_where_its_client_wanted_in_any_process(processes: Processes) -> None:
+    async def third(state: MessagesState) -> dict[str, Any]:
+        raise AssertionError("the run was to pause before it")
+
+    point, did, more = Pause(), list[str](), {"forwardedProps": {"command": {"interruptBefore": ["third"]}}}
+    ends: list[Any] = []
+    for waits in (point, None):
+        graph = in_a_row(did.append, waits).add_node("third", third).add_edge("second", "third")
+        process = await processes.begin(graph, replace(CONTINUE, breakpoints=True))
+        if waits is not None:
+            posting(process, "hello", **more)
+            await point.reached.wait()
+            await processes.end(process)
+        else:
+            ends += await reading(process)
+    assert ends[-1].outcome.type == "interrupt"
+    assert did == ["first", "second, attempt 1 of r", "second, attempt 2 of r"]
+
+
 async def test_a_run_that_had_ended_ends_once_more(processes: Processes) -> None:
     did: list[str] = []
     await lose_run(processes, in_a_row(did.append))
