@@ -118,6 +118,22 @@ async def test_a_thread_runs_again_from_a_checkpoint() -> None:
             assert f"Go to {city}." in again.text
 
 
+async def test_a_run_pauses_at_a_node_that_staff_names() -> None:
+    async def plan(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [("ai", "planned")]}
+
+    async def charge(state: MessagesState) -> dict[str, Any]:
+        raise AssertionError("the run was to pause before it")
+
+    graph = StateGraph(MessagesState).add_sequence([plan, charge]).add_edge(START, "plan").compile(InMemorySaver())
+    agent = block("agent_for_staff").agent_for_staff(graph, lambda request: "x-staff" in request.headers)
+    async with served(agui_app({"shop": agent})) as server, server.client() as client:
+        run_until = block("run_until").run_until
+        assert (await run_until(client, "shop", "t", "hi", "charge")).status_code == 422
+        client.headers["x-staff"] = "yes"
+        assert "langgraph:breakpoint" in (await run_until(client, "shop", "t", "hi", "charge")).text
+
+
 async def test_arguments_are_state_while_they_stream() -> None:
     call = tool_call("write_report", {"text": "All is well in the city."}, fragments=8)
     graph = create_agent(
