@@ -20,14 +20,32 @@ const isIn = (choice: Choice) => (mark: string) => mark === "always!" || mark.sl
 
 test("what was not chosen leaves no trace, in any event, and what was chosen is all there", () => {
   for (const choice of choices().slice(0, -1)) {
-    const sent = MARKED.map((event) => chosen(event, choice));
+    const sent = chosen(MARKED, choice);
     for (const [place, event] of sent.entries()) assert.deepEqual(marksIn(event), marksIn(MARKED[place]).filter(isIn(choice)), `${JSON.stringify(event)} of ${[...choice]}`);
     assert.deepEqual(sent.map(({ type }) => type), MARKED.map(({ type }) => type));
   }
 });
 
 test("with everything chosen the events are as they were", () => {
-  for (const event of MARKED) assert.equal(chosen(event, new Set(KINDS)), event);
+  assert.equal(chosen(MARKED, new Set(KINDS)), MARKED);
+});
+
+test("an image in a text is an attachment, wherever its pieces begin and end", () => {
+  const text = "See ![](data:image/png;base64,QUJD+/=) and data:text/plain,x%20y then.";
+  const piece = (delta: string): WireEvent => ({ type: "TEXT_MESSAGE_CONTENT", messageId: "m", delta });
+  const others = new Set(KINDS.filter((kind) => kind !== "attachments"));
+  const [first, other] = [{ type: "TEXT_MESSAGE_CHUNK", messageId: "n", delta: "QUJD" }, { type: "REASONING_MESSAGE_CONTENT", messageId: "m", delta: "QUJD" }];
+  for (let from = 0; from < text.length; from += 1) {
+    for (let to = from + 1; to <= text.length; to += 1) {
+      const events = [piece(text.slice(0, from)), first, piece(text.slice(from, to)), other, piece(text.slice(to))];
+      const sent = chosen(events, others);
+      assert.equal([0, 2, 4].map((place) => sent[place]!.delta as string).join(""), "See ![](data:image/png;base64,) and data:text/plain, then.");
+      assert.deepEqual([sent[1], sent[3]], [first, other]);
+      assert.deepEqual(chosen(events, new Set(["attachments"])), events);
+    }
+  }
+  const chunks = [...text].map((delta, place) => ({ type: "TEXT_MESSAGE_CHUNK", delta, ...(place === 0 ? { messageId: "m" } : {}) }));
+  assert.equal(chosen(chunks, others).map(({ delta }) => delta as string).join(""), "See ![](data:image/png;base64,) and data:text/plain, then.");
 });
 
 test("a file's data end no script, whatever the events say", () => {

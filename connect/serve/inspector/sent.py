@@ -4,11 +4,14 @@ no server. The inspector's "Send this run" makes the same file.
 `built/fields.json` says for each field of AG-UI whether it is always sent, or belongs to one or several of `KINDS`,
 which are sent only if the user has chosen them. `clients/inspector/src/sent/choose.ts` describes that table. A value
 that was not chosen is replaced by an empty value of its type, so that there are as many events as before, and all are
-valid. A field that is not in the table is of the kind "other", and is removed with its name if that was not chosen.
+valid. A field that is not in the table is of the kind "other", and is removed with its name if that was not chosen. The
+data of a `data:` URL in a text, such as an image that a model has written, are attachments.
 """
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
@@ -25,6 +28,8 @@ KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
 _PLACE: Final = b"{{run}}"
 """The text in the page that the run replaces."""
+_CONTINUES: Final = ("MESSAGE_CONTENT", "MESSAGE_CHUNK")
+"""The ends of the types of events that continue a text."""
 
 
 def sent_file(events: Sequence[Mapping[str, Any]], *, title: str, agent: str, chosen: Collection[Kind] = ()) -> bytes:
@@ -42,7 +47,7 @@ def sent_file(events: Sequence[Mapping[str, Any]], *, title: str, agent: str, ch
         "left": left_out(events, chosen),
         "at": None,
         "panel": "state",
-        "events": [choose(event, chosen) for event in events],
+        "events": choose(events, chosen),
     }
     data = orjson.dumps(run).replace(b"<", b"\\u003c")
     for separator in ("\u2028", "\u2029"):
@@ -54,17 +59,46 @@ def left_out(events: Sequence[Mapping[str, Any]], chosen: Collection[Kind]) -> l
     """Returns the kinds that these events contain and that were not chosen."""
 
     def is_contained(kind: Kind) -> bool:
-        others = [other for other in KINDS if other != kind]
-        return any(choose(event, others) != event for event in events)
+        return choose(events, [other for other in KINDS if other != kind]) != list(events)
 
     return [kind for kind in KINDS if kind not in chosen and is_contained(kind)]
 
 
-def choose(event: Mapping[str, Any], chosen: Collection[Kind]) -> dict[str, Any]:
-    """Returns the event with only what is always sent and what was chosen."""
+def choose(events: Sequence[Mapping[str, Any]], chosen: Collection[Kind]) -> list[dict[str, Any]]:
+    """Returns the events with only what is always sent and what was chosen."""
     if all(kind in chosen for kind in KINDS):
-        return dict(event)
-    return cast("dict[str, Any]", _choose(event, "@event", chosen))
+        return [dict(event) for event in events]
+    pieces = events if "attachments" in chosen else _with_whole_data(events)
+    return [_choose(event, "@event", chosen) for event in pieces]
+
+
+def _with_whole_data(events: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Returns the events with each `data:` URL that streams in several pieces of a text whole in the first of them."""
+    pieces: dict[tuple[str, str], list[int]] = defaultdict(list)
+    last: Any = None  # a chunk without an id continues the message of the one before
+    for place, event in enumerate(events):
+        family, _, rest = str(event["type"]).partition("_")
+        if rest in _CONTINUES and isinstance(event.get("delta"), str):
+            last = last if event.get("messageId") is None else event["messageId"]
+            pieces[family, repr(last)].append(place)
+    whole = list(events)
+    for places in pieces.values():
+        text = "".join(events[place]["delta"] for place in places)
+        data = [match.span() for match in _data().finditer(text)]
+        begin = end = 0
+        for place in places:
+            end += len(events[place]["delta"])
+            while data and data[0][1] < end:
+                data.pop(0)
+            until = data[0][1] if data and data[0][0] < end else end
+            whole[place] = {**events[place], "delta": text[begin:until]}
+            begin = until
+    return whole
+
+
+@cache
+def _data() -> re.Pattern[str]:
+    return re.compile(_shapes()["$data"])
 
 
 @cache
@@ -77,8 +111,12 @@ def _shapes() -> Mapping[str, Any]:
 def _choose(value: Any, shape: Any, chosen: Collection[Kind]) -> Any:
     """Returns a value of this shape with only what is always sent and what was chosen."""
     match shape:
-        case "always":
-            return _empty(value) if isinstance(value, Mapping | list) else value
+        case "always" | "text" if isinstance(value, Mapping | list):
+            return _empty(value)
+        case "text" if isinstance(value, str) and "attachments" not in chosen:
+            return _data().sub(lambda url: url[0].partition(",")[0] + ",", value)
+        case "always" | "text":
+            return value
         case str() if shape.startswith("@"):
             return _choose(value, _shapes()[shape[1:]], chosen)
         case str():

@@ -1,6 +1,7 @@
 // What of a run's events leaves with a file that is sent. `fields.json` says of every field of AG-UI what it belongs to:
 //
-//   "always"        is in every file: who said what, which tools and steps ran, when, how it ended. Scalars only
+//   "always"        is in every file: which tools and steps ran, when, how it ended. Scalars only
+//   "text"          is in every file, but the data of `data:` URLs in it ("$data" finds them): those are attachments
 //   "state" ...     is there if that was chosen, whole; "a+b" if both were
 //   "@name"         has the shape of that name
 //   [shape]         a list; "$list" and "$else": a list, or something else
@@ -26,15 +27,52 @@ type Shape = string | readonly [Shape] | { readonly [name: string]: Shape };
 
 const SHAPES = table as unknown as { readonly [name: string]: Shape };
 
-/** The event with what was chosen, and what is always sent. */
-export function chosen(event: WireEvent, choice: Choice): WireEvent {
-  return KINDS.every((kind) => choice.has(kind)) ? event : (kept(event as unknown as Json, "@event", choice) as unknown as WireEvent);
+const DATA = new RegExp(SHAPES.$data as string, "g");
+/** The events that continue a text. */
+const CONTINUES = /^(TEXT|REASONING)_MESSAGE_(CONTENT|CHUNK)$/;
+
+/** The events with what was chosen, and what is always sent. */
+export function chosen(events: readonly WireEvent[], choice: Choice): readonly WireEvent[] {
+  if (KINDS.every((kind) => choice.has(kind))) return events;
+  const pieces = choice.has("attachments") ? events : withWholeData(events);
+  return pieces.map((event) => kept(event as unknown as Json, "@event", choice) as unknown as WireEvent);
+}
+
+/** The events of which each `data:` URL that streams is in the piece of its text in which it begins. */
+function withWholeData(events: readonly WireEvent[]): WireEvent[] {
+  const texts = new Map<string, { readonly places: number[]; text: string; readonly ends: number[] }>();
+  let last: Json = null; // a chunk without an id continues the message of the one before
+  for (const [place, { type, messageId, delta }] of events.entries()) {
+    if (!CONTINUES.test(type) || typeof delta !== "string") continue;
+    last = messageId ?? last;
+    const key = JSON.stringify([type.split("_")[0]!, last]);
+    const found = texts.get(key) ?? { places: [], text: "", ends: [] };
+    found.places.push(place);
+    found.text += delta;
+    found.ends.push(found.text.length);
+    texts.set(key, found);
+  }
+  const whole = [...events];
+  for (const { places, text, ends } of texts.values()) {
+    const data = [...text.matchAll(DATA)].map((match) => [match.index, match.index + match[0].length] as const);
+    let [next, begin] = [0, 0];
+    for (const [index, place] of places.entries()) {
+      while (next < data.length && data[next]![1] < ends[index]!) next += 1;
+      const end = next < data.length && data[next]![0] < ends[index]! ? data[next]![1] : ends[index]!;
+      whole[place] = { ...events[place]!, delta: text.slice(begin, end) };
+      begin = end;
+    }
+  }
+  return whole;
 }
 
 function kept(value: Json, shape: Shape, choice: Choice): Json {
   if (typeof shape === "string") {
     if (shape.startsWith("@")) return kept(value, SHAPES[shape.slice(1)]!, choice);
-    if (shape === "always") return typeof value === "object" ? emptied(value) : value;
+    if (shape === "always" || shape === "text") {
+      if (typeof value === "object") return emptied(value);
+      return shape === "text" && typeof value === "string" && !choice.has("attachments") ? value.replace(DATA, (url) => url.slice(0, url.indexOf(",") + 1)) : value;
+    }
     return shape.split("+").every((kind) => choice.has(kind as Kind)) ? value : emptied(value);
   }
   if (isList(shape)) return Array.isArray(value) ? value.map((each: Json) => kept(each, shape[0], choice)) : emptied(value);

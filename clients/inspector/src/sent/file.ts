@@ -21,7 +21,10 @@ export interface SentRun {
 const PLACE = "{{run}}";
 
 /** The events of a file, each with its time. */
-export const eventsOf = (entries: readonly Entry[], choice: Choice): WireEvent[] => entries.map(({ event, at }) => ({ ...chosen(event, choice), timestamp: typeof event.timestamp === "number" ? event.timestamp : Math.round(at) }));
+export function eventsOf(entries: readonly Entry[], choice: Choice): WireEvent[] {
+  const events = chosen(entries.map(({ event }) => event), choice);
+  return entries.map(({ event, at }, place) => ({ ...events[place]!, timestamp: typeof event.timestamp === "number" ? event.timestamp : Math.round(at) }));
+}
 
 /** The file's text; `page` is the built page, without a run. */
 export function fileOf(page: string, run: SentRun): string {

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import pytest
 from ag_ui.core import EventType
-from langgraph_agui.connect.serve.inspector.sent import KINDS, Kind, choose, sent_file
+from langgraph_agui.connect.serve.inspector.sent import KINDS, Kind, choose, left_out, sent_file
 from langgraph_agui.connect.testing import check_stream
 
 from tests.golden import FOLDER, written
@@ -30,13 +30,32 @@ def choices() -> Iterator[tuple[Kind, ...]]:
 
 def test_what_was_not_chosen_leaves_no_trace_and_what_was_chosen_is_all_there() -> None:
     for chosen in choices():
-        for event in MARKED:
+        for event, sent in zip(MARKED, choose(MARKED, chosen), strict=True):
             marks = [mark for mark in marks_in(event) if {*mark[:-1].split("+")} <= {"always", *chosen}]
-            assert marks_in(choose(event, chosen)) == marks, (event, chosen)
-            assert choose(event, KINDS) == event
+            assert marks_in(sent) == marks, (event, chosen)
+    assert choose(MARKED, KINDS) == MARKED
     assert get_args(Kind) == KINDS
     known = {event["type"] for event in MARKED}
     assert {each.value for each in EventType if not each.value.startswith("THINKING_")} - known == set()
+
+
+def test_an_image_in_a_text_is_an_attachment_wherever_its_pieces_begin_and_end() -> None:
+    text = "See ![](data:image/png;base64,QUJD+/=) and data:text/plain,x%20y then."
+    sent_text = "See ![](data:image/png;base64,) and data:text/plain, then."
+    first: dict[str, Any] = {"type": "TEXT_MESSAGE_CHUNK", "messageId": "n", "delta": "QUJD"}
+    other: dict[str, Any] = {"type": "REASONING_MESSAGE_CONTENT", "messageId": "m", "delta": "QUJD"}
+    for start in range(len(text)):
+        pieces = text[:start], text[start : start + 9], text[start + 9 :]
+        [*begin, middle, last] = [{"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": each} for each in pieces]
+        events = [*begin, first, middle, other, last]
+        sent = choose(events, ("state", "tools", "other"))
+        assert "".join(sent[place]["delta"] for place in (0, 2, 4)) == sent_text
+        assert [sent[1], sent[3]] == [first, other]
+        assert choose(events, ("attachments",)) == events
+    assert left_out(events, ()) == ["attachments"]
+    chunks = [{"type": "TEXT_MESSAGE_CHUNK", "delta": each} for each in text]
+    chunks[0]["messageId"] = "m"
+    assert "".join(each["delta"] for each in choose(chunks, ())) == sent_text
 
 
 def test_a_run_without_what_was_not_chosen_is_still_one_that_clients_accept() -> None:
@@ -48,7 +67,7 @@ def test_a_run_without_what_was_not_chosen_is_still_one_that_clients_accept() ->
     ]
     assert len(streams) > 100
     for events in streams:
-        sent = [choose(event, ()) for event in events]
+        sent = choose(events, ())
         assert [event["type"] for event in sent] == [event["type"] for event in events]
         check_stream(sent, may_remove=True)
 
