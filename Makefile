@@ -10,16 +10,18 @@
 #                        until Ctrl-C
 #   make test            every rule once: lint, types, pytest, the real @ag-ui/client in Node
 #   make test-services   what needs more than this checkout: Aegra on PostgreSQL, several processes on Redis, servers that
-#                        are killed, and the real pages in Chromium
-#   make test-browser    the pages of examples/ and the inspector in Chromium, against real servers; each leaves a
-#                        picture in test-artefacts (UPDATE_LOOKS=1: the inspector's become what it is compared with)
+#                        are killed, and the real pages in Chromium and Firefox
+#   make test-browser    the pages of examples/ and the inspector in Chromium, against real servers, and a walk through
+#                        the inspector in Firefox; each leaves a picture in test-artefacts (UPDATE_LOOKS=1: the
+#                        inspector's become what it is compared with)
+#   make test-firefox    all tests of the inspector, and those of the pages that it runs in Firefox: half an hour
 #   make pictures        those of docs/images: the guide's page in each state, two pages on one thread, the connection
 #   make docs            the documentation site, into site/; a broken link fails (ARGS='serve': served while it is
 #                        written)
 #   make bench           the benchmark, the peer beside it (ARGS='--only replay': a part of it)
 #   make lint-typescript ESLint on clients/: promises that nobody waits for, cases that are forgotten, text as markup
-#   make test-all        make test, lint-typescript, test-services, sweep, fuzz, mutants, chaos, test-versions and dist:
-#                        some hours
+#   make test-all        make test, lint-typescript, test-services, test-firefox, sweep, fuzz, mutants, chaos,
+#                        test-versions and dist: some hours
 #   make sweep           what make test tests on some cases, on all: every cut of every recording, every form
 #   make fuzz            the property tests, long and each time with other examples
 #   make chaos           a random run of three processes whose databases fail, whose clocks differ, and which are killed
@@ -74,6 +76,11 @@ PAGES := $(patsubst %,examples/%/dist/index.html,copilotkit assistant-ui usechat
 GUIDE := examples/copilotkit/dist-guide/guide.html
 USE_STREAM := tests/browser/use_stream/dist/index.html
 CHROMIUM ?= /usr/bin/chromium
+FIREFOX ?= /usr/bin/firefox-esr
+BROWSER_TESTS := cd tests/browser && PATH="$(BIN):$$PATH" CHROMIUM='$(CHROMIUM)' FIREFOX='$(FIREFOX)'
+# Looks are compared, and the processor's time is measured, in Chromium only: see the first lines of those files.
+FIREFOX_TESTS := $(notdir $(filter-out %looks.test.mjs %speed.test.mjs,$(wildcard tests/browser/inspector*.test.mjs))) \
+	typescript.test.mjs usechat.test.mjs chat.test.mjs
 MODULES := $(sort $(shell find translator connect -name '*.py') $(wildcard connect/serve/*/built/*))
 CHECKED := $(wildcard tests fixtures benchmarks examples)
 
@@ -84,7 +91,7 @@ AEGRA_PYTHON := $(shell for name in python3.12 python3.13 python3.14 python3 \
 POSTGRES := $(or $(shell command -v initdb),$(wildcard /usr/lib/postgresql/*/bin/initdb))
 AEGRA := $(if $(and $(AEGRA_PYTHON),$(POSTGRES)),.venv-aegra/.ready)
 
-.PHONY: demo example example-processes pictures test test-services test-all lint lint-typescript types unit no-services services test-browser chromium redis postgres faketime nginx aegra bench \
+.PHONY: demo example example-processes pictures test test-services test-all lint lint-typescript types unit no-services services test-browser test-firefox chromium firefox redis postgres faketime nginx aegra bench \
 	chaos sweep fuzz mutants golden test-versions test-oldest test-middle test-newest run-bench docs run-docs dist run-dist release node clean FORCE
 .NOTPARALLEL:
 .DEFAULT_GOAL := test
@@ -109,7 +116,7 @@ test: lint $(NODE_MODULES) $(TYPESCRIPT)
 test-services: redis postgres faketime nginx
 	@$(MAKE) --no-print-directory services test-browser
 
-test-all: test lint-typescript test-services sweep fuzz mutants chaos test-versions dist
+test-all: test lint-typescript test-services test-firefox sweep fuzz mutants chaos test-versions dist
 
 # Not in lint, which takes two seconds: rules that know types take sixteen.
 lint-typescript: clients/node_modules/.package-lock.json clients/inspector/node_modules/.package-lock.json clients/typescript/node_modules/.package-lock.json
@@ -143,8 +150,12 @@ fuzz: $(VENV)/.dev $(NODE_MODULES)
 
 # One after the other: they share a server and a browser.
 test-browser: $(VENV)/.dev $(PAGES) $(GUIDE) $(REACT_PAGE) $(USE_STREAM) $(NODE_MODULES) tests/browser/node_modules/.package-lock.json \
-		docs/node_modules/.package-lock.json chromium redis
-	cd tests/browser && PATH="$(BIN):$$PATH" CHROMIUM='$(CHROMIUM)' node --test --test-concurrency=1
+		docs/node_modules/.package-lock.json chromium firefox redis
+	$(BROWSER_TESTS) node --test --test-concurrency=1
+	$(BROWSER_TESTS) BROWSER=firefox node --test inspector_walk.mjs
+
+test-firefox: $(VENV)/.dev $(PAGES) $(REACT_PAGE) $(NODE_MODULES) tests/browser/node_modules/.package-lock.json firefox redis
+	$(BROWSER_TESTS) BROWSER=firefox node --test --test-concurrency=1 $(FIREFOX_TESTS)
 
 nginx:
 	@$(call installed,nginx,nginx,command -v nginx || ls /usr/sbin/nginx)
@@ -166,7 +177,7 @@ define installed
 endef
 
 pictures: $(VENV)/.dev $(GUIDE) $(PAGES) $(REACT_PAGE) $(USE_STREAM) tests/browser/node_modules/.package-lock.json chromium
-	cd tests/browser && PATH="$(BIN):$$PATH" CHROMIUM='$(CHROMIUM)' node --test --test-concurrency=1 \
+	$(BROWSER_TESTS) node --test --test-concurrency=1 \
 		guide.test.mjs use_stream.test.mjs server_lost.test.mjs
 	cp $(foreach name,$(filter-out inspector.png,$(notdir $(wildcard docs/images/*.png))),test-artefacts/$(name)) docs/images/
 
@@ -174,6 +185,9 @@ chromium:
 	@$(CHROMIUM) --version >/dev/null 2>&1 || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
 		&& echo 'installing chromium' && apt-get update -qq && apt-get install -qq --no-install-recommends chromium \
 		>/dev/null; } || { echo 'no Chromium: install it, and name it: make CHROMIUM=/path/to/chromium' >&2; exit 1; }
+
+firefox:
+	@$(call installed,firefox-esr,Firefox,'$(FIREFOX)' --version)
 
 # What servers need, in an environment of their own; whatever else is asked of pip is for ours.
 .venv-aegra/.ready: pyproject.toml

@@ -1,7 +1,7 @@
-// What a browser test stands on: the planner's server, the built pages, and Chromium; CopilotKit's Node runtime between
+// What a browser test stands on: the planner's server, the built pages, and a browser; CopilotKit's Node runtime between
 // page and server, or a LangGraph server behind it, where a test asks for it. No test is here.
 //
-// The pages are built as an owner would build them, for `http://localhost:8000`; Chromium finds our server there, or
+// The pages are built as an owner would build them, for `http://localhost:8000`; the browser finds our server there, or
 // the runtime. Every other name leads nowhere: what a page asked of the outside would fail, and be told as a failure.
 
 import { spawn } from "node:child_process";
@@ -11,15 +11,13 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { extname, join, normalize, resolve } from "node:path";
 
-import { chromium } from "playwright-core";
-
+import { launched } from "./browsers.mjs";
 import { Gates } from "./gates.mjs";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const EXAMPLES = join(ROOT, "examples");
 export const ARTEFACTS = join(ROOT, "test-artefacts");
 const PYTHON = process.env.PYTHON ?? "python";
-const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const WITHIN = 30_000;
 /** A process that starts compiles and imports first, which on a busy machine takes long. */
 export const STARTS_WITHIN = 180_000;
@@ -29,11 +27,6 @@ export const BEARER = { Authorization: `Bearer ${TOKEN}` };
 export const FRAGMENT = `#token=${encodeURIComponent(TOKEN)}`;
 
 const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css" };
-
-// As root Chromium has no sandbox; the rest keeps it from asking for anything by itself.
-const FLAGS = ["no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking"].concat(
-  ["disable-component-update", "disable-sync"],
-);
 
 /** Starts everything once; `visit` opens a page for one test. `example`: whose pages are served. */
 export class Stage {
@@ -59,9 +52,7 @@ export class Stage {
     await stage.startServer();
     if (platform) stage.platform = await (await fetch(`http://127.0.0.1:${stage.port}/platform`)).text();
     const front = runtime ? await stage.startRuntime({ default: "planner" }) : stage.port;
-    const leads = `MAP localhost:8000 127.0.0.1:${front}, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1`;
-    const args = [...FLAGS.map((flag) => `--${flag}`), `--host-resolver-rules=${leads}`];
-    stage.browser = await chromium.launch({ executablePath: CHROMIUM, args });
+    stage.browser = await launched({ port: front });
     await mkdir(ARTEFACTS, { recursive: true });
     return stage;
   }

@@ -57,7 +57,7 @@ test("a finished run is all there after a reload, in another browser, and from a
       first = await shown(inspector, page);
       assert.deepEqual(first.spans.map((row) => row.split("\n")[0]), ["choose", "look", "write", "text"]);
       assert.ok(first.events < live, `only the last run: ${first.events} of ${live} events`);
-      await page.screenshot({ path: join(import.meta.dirname, "../../test-artefacts/inspector-the-past.png") });
+      await stage.picture(page, "inspector-the-past");
 
       // The run before comes when it is asked for, and is the one that is looked at.
       await page.getByRole("button", { name: EARLIER }).click();
@@ -161,7 +161,7 @@ test("a thread runs again from a checkpoint, with another state, and what it lef
       await page.locator(".aside").first().waitFor();
       assert.equal(await page.locator(".aside").count(), 3);
       assert.equal(await inspector.log.getByText("Go to Porto").count(), 0);
-      await page.screenshot({ path: join(import.meta.dirname, "../../test-artefacts/inspector-checkpoints.png") });
+      await stage.picture(page, "inspector-checkpoints");
 
       // Back to the branch that was left; after a reload the thread is on the newest one.
       await page.locator(".aside .checkpoint", { hasText: "before write" }).click();
@@ -175,7 +175,7 @@ test("a thread runs again from a checkpoint, with another state, and what it lef
       await inspector.press("Inspect");
       assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 320);
       assert.ok((await page.getByLabel("Speed").boundingBox()).x + (await page.getByLabel("Speed").boundingBox()).width <= 320);
-      await page.screenshot({ path: join(import.meta.dirname, "../../test-artefacts/inspector-checkpoints-narrow.png") });
+      await stage.picture(page, "inspector-checkpoints-narrow");
     }),
   );
 });

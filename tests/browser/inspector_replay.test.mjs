@@ -2,7 +2,7 @@
 // file itself, opened without a server.
 
 import assert from "node:assert/strict";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { copyFile, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -45,8 +45,8 @@ test("a replay is live for a page that opens its thread, and for one that sends 
 test("what the page saves of a thread is replayed, and a file that it has opened is saved as it was", async (t) => {
   const saved = join(folder, "saved.jsonl");
   const saves = async (page, to) => {
-    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Save the events as JSONL" }).click()]);
-    await download.saveAs(to);
+    const { path } = await stage.saved(page, () => page.getByRole("button", { name: "Save the events as JSONL" }).click());
+    await copyFile(path, to);
   };
   let messages;
   await stage.visit(t, { acceptDownloads: true }, async (inspector, page) => {

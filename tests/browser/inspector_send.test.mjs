@@ -2,7 +2,7 @@
 // doing anything that a message in it may want.
 
 import assert from "node:assert/strict";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { copyFile, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -58,10 +58,10 @@ async function sends(page, ...kinds) {
   await page.getByRole("button", { name: "Send this run" }).click();
   const dialog = page.getByRole("dialog", { name: "Send this run" });
   for (const kind of kinds) await dialog.getByRole("checkbox", { name: new RegExp(`^${kind}`) }).check();
-  const [download] = await Promise.all([page.waitForEvent("download"), dialog.getByRole("button", { name: "Save the file" }).click()]);
+  const { name, path } = await stage.saved(page, () => dialog.getByRole("button", { name: "Save the file" }).click());
   await dialog.waitFor({ state: "detached" });
-  const file = join(folder, download.suggestedFilename());
-  await download.saveAs(file);
+  const file = join(folder, name);
+  await copyFile(path, file);
   return file;
 }
 

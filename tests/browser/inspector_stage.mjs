@@ -1,14 +1,14 @@
-// What the tests of the inspector stand on: its server (`inspector_server.py`), Chromium, and a page that must complain of
+// What the tests of the inspector stand on: its server (`inspector_server.py`), a browser, and a page that must complain of
 // nothing and request nothing of another host. No test is here.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, readFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
 import { createServer } from "node:net";
+import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
-import { chromium } from "playwright-core";
-
+import { IN_FIREFOX, launched } from "./browsers.mjs";
 import { Gates } from "./gates.mjs";
 import { STARTS_WITHIN, TOKEN, until } from "./harness.mjs";
 
@@ -48,10 +48,9 @@ export class InspectorStage {
       if (stage.server.exitCode !== null) throw new Error(`the server ended:\n${stage.printed()}`);
       return (await fetch(`${stage.url}health`).catch(() => ({}))).ok;
     }, () => `the server does not answer:\n${stage.printed()}`, STARTS_WITHIN);
-    const flags = ["no-sandbox", "disable-gpu", "no-first-run", "disable-background-networking", "disable-component-update"];
-    const leads = "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1";
-    const options = { executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: [...flags.map((flag) => `--${flag}`), `--host-resolver-rules=${leads}`], ...launch };
-    stage.browser = await chromium.launch(options);
+    stage.downloads = await mkdtemp(join(tmpdir(), "downloads-"));
+    stage.launch = { ...launch, downloadsPath: stage.downloads };
+    stage.browser = await launched(stage.launch);
     stage.axe = await readFile(AXE, "utf8");
     await mkdir(ARTEFACTS, { recursive: true });
     return stage;
@@ -64,11 +63,14 @@ export class InspectorStage {
       this.server.kill("SIGTERM");
       await once(this.server, "exit");
     }
+    if (this.downloads) await rm(this.downloads, { recursive: true, force: true });
   }
 
   /** Opens the page for one test, at `address`; keeps a screenshot, and fails on whatever the page complained of. */
   async visit(t, { expected = [], address = this.page, ...options }, play) {
-    const context = await this.browser.newContext({ viewport: { width: 1280, height: 760 }, reducedMotion: "reduce", ...options });
+    const isDark = IN_FIREFOX && options.colorScheme === "dark";
+    const browser = isDark ? await launched({ ...this.launch, colorScheme: "dark" }) : this.browser;
+    const context = await browser.newContext({ viewport: { width: 1280, height: 760 }, reducedMotion: "reduce", ...options });
     context.setDefaultTimeout(WITHIN);
     const complaints = [];
     context.on("console", (message) => ["error", "warning"].includes(message.type()) && complaints.push(`${message.type()}: ${message.text()}`));
@@ -85,9 +87,38 @@ export class InspectorStage {
       throw error;
     } finally {
       this.gates.openAll();
-      await page.screenshot({ path: join(ARTEFACTS, `inspector-${t.name.replace(/\W+/g, "-")}.png`) });
+      await this.picture(page, `inspector-${t.name.replace(/\W+/g, "-")}`);
       await context.close();
+      if (isDark) await browser.close();
     }
+  }
+
+  /** Keeps a screenshot, with the caret: to hide it, Playwright adds a style, which the page's policy refuses in Firefox. */
+  async picture(page, name) {
+    await page.screenshot({ path: join(ARTEFACTS, `${name}.png`), caret: "initial" });
+  }
+
+  /** Does this, and returns the name and the path of the file that the page saves. */
+  async saved(page, act) {
+    if (!IN_FIREFOX) {
+      const [download] = await Promise.all([page.waitForEvent("download"), act()]);
+      return { name: download.suggestedFilename(), path: await download.path() };
+    }
+    // Firefox gives a download of a page no id, and Playwright has no event for one that has none.
+    const before = await readdir(this.downloads);
+    await act();
+    let names;
+    await until(async () => {
+      names = (await readdir(this.downloads)).filter((name) => !before.includes(name));
+      return names.length === 1 && (await stat(join(this.downloads, names[0]))).size > 0;
+    }, () => `no file was saved: ${names}`);
+    return { name: names[0].replace(/\(\d+\)(?=\.\w+$)/, ""), path: join(this.downloads, names[0]) };
+  }
+
+  /** What is in the clipboard. */
+  async copied(page) {
+    if (!IN_FIREFOX) await page.context().grantPermissions(["clipboard-read"]);
+    return page.evaluate(() => navigator.clipboard.readText());
   }
 }
 
@@ -121,6 +152,12 @@ export class Inspector {
 
   async shows(text) {
     await this.log.getByText(text).first().waitFor();
+  }
+
+  /** Opens a recording of these events. */
+  async opens(name, events) {
+    const buffer = Buffer.from(events.map((event) => (typeof event === "string" ? event : JSON.stringify(event))).join("\n"));
+    await this.page.locator("input[type=file]").setInputFiles({ name, mimeType: "application/jsonl", buffer });
   }
 
   press(name) {

@@ -91,35 +91,6 @@ scenario("the server searches all threads, and the list keeps what it has until 
   assert.ok((await page.locator(".thread-link").count()) < 61); // only those in sight are elements
 });
 
-scenario("a list of ten thousand threads scrolls smoothly", async (inspector, page) => {
-  const all = Array.from({ length: 10_000 }, (_, number) => ({ id: `t-${number}`, name: `Thread ${number}`, agentId: "long", createdAt: "2026-01-01T00:00:00Z", updatedAt: new Date(1.8e12 - number * 60_000).toISOString(), archived: false, status: "idle" }));
-  await page.route(/\/threads\?/, (route) => {
-    const query = new URL(route.request().url()).searchParams;
-    const [from, limit] = [Number(query.get("cursor") ?? 0), Number(query.get("limit"))];
-    return route.fulfill({ json: { threads: all.slice(from, from + limit), nextCursor: from + limit < all.length ? String(from + limit) : null } });
-  });
-  await chooses(page);
-  await link(page, "t-0").waitFor();
-  await until(async () => {
-    await page.getByRole("list", { name: "Threads" }).evaluate((list) => (list.scrollTop = list.scrollHeight));
-    return link(page, "t-9999").isVisible();
-  }, "the last thread is not reached", 120_000);
-  assert.ok((await page.locator(".thread-link").count()) < 100);
-  const profiler = await page.context().newCDPSession(page);
-  await profiler.send("Performance.enable", { timeDomain: "threadTicks" });
-  const seconds = async () => (await profiler.send("Performance.getMetrics")).metrics.find(({ name }) => name === "TaskDuration").value;
-  const before = await seconds();
-  const STEPS = 40;
-  await page.getByRole("list", { name: "Threads" }).evaluate(async (list, steps) => {
-    for (let step = 0; step < steps; step += 1) {
-      list.scrollTop = (list.scrollHeight * step) / steps;
-      await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
-    }
-  }, STEPS);
-  const each = ((await seconds()) - before) / STEPS;
-  assert.ok(each < 0.05, `a step of the list took ${each} s of the page's own time`);
-});
-
 scenario(
   "what can be done with a thread fits into a narrow window, and a refusal is said there",
   async (inspector, page) => {
