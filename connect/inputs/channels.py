@@ -26,6 +26,7 @@ Rules:
    field. A context that is not a mapping is left as it is.
 5. The conversation is not state: its channel can't be named, and no value may claim to be an `Overwrite`.
 6. Values that the graph's schemas are known to refuse are refused before the run (`client_values`).
+7. The client's fields of the context are also in the `configurable` of the run's config (`configurable_of`).
 """
 
 from __future__ import annotations
@@ -66,6 +67,11 @@ CONVENTIONS: Final = frozenset(_FIELDS)
 """Names of channels and fields for a front end's tools and context. A client can write nothing else there."""
 TOOLS: Final = frozenset({*_CHANNELS, "ag_ui"})
 """Names under which the front end's tools may be found, in the state or the context."""
+
+_IDS: Final = frozenset({"thread_id", "run_id", "checkpoint_id", "checkpoint_ns", "checkpoint_map"})
+"""The keys of `configurable` that say on which thread and from which checkpoint a graph runs."""
+_RESERVED: Final = ("langgraph_", "agui_")
+"""How the other keys of `configurable` begin that no client may set, such as that of the user."""
 
 _log = logging.getLogger(__name__)
 
@@ -227,6 +233,22 @@ def context_of(channels: InputChannels, run_input: RunAgentInput, intake: Intake
     if not fields or not (base is None or isinstance(base, Mapping)):
         return base
     return {**fields, **(base or {})}
+
+
+def configurable_of(channels: InputChannels, run_input: RunAgentInput, intake: Intake, context: Any) -> dict[str, Any]:
+    """Returns the fields that the client sets of `context`, which is the result of `context_of`, for the `configurable`
+    of the run's config. Graphs with a `config_schema`, from before LangGraph had a runtime context, read them there. A
+    LangGraph server also gives graphs both.
+
+    What the owner sets is not in it, because LangGraph stores the strings and numbers of `configurable` in checkpoints.
+    A name with a meaning for LangGraph or for an agent's app is not in it either.
+    """
+    if not isinstance(context, Mapping):
+        return {}
+    sent = _context_sent(run_input)
+    names = {name for name in settable(channels, intake) & sent.keys() if context.get(name) is sent[name]}
+    owned = intake.config.get("configurable") or {}
+    return {name: sent[name] for name in sorted(names - _IDS - owned.keys()) if not name.startswith(_RESERVED)}
 
 
 def json_of(values: Mapping[str, Any]) -> dict[str, Any]:

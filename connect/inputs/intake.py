@@ -76,7 +76,8 @@ class Intake:
         can be sent to it. For any other graph it means no channel.
     `context_fields`: Names of the fields of the graph's runtime context that a client sets with the object
         `forwardedProps.context`. A field that the owner sets (`context`, `prepare`) keeps the owner's value. `"all"`
-        means every field except those for a front end's tools and context.
+        means every field except those for a front end's tools and context. The values are also in `configurable`, where
+        graphs with a `config_schema` read them.
     `replaced`: On a platform, names of those channels with a reducer that clients write (`state`; `tools`,
         `copilotkit`, `ag-ui`), because no platform says which channels have one. Their values are replaced with
         LangGraph's `Overwrite`. If a channel with a reducer is not named, the client's value goes through the reducer.

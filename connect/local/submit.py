@@ -33,6 +33,7 @@ from ..errors import (
 from ..events.encoded import Batches, Event, one_batch
 from ..events.relay import Relayed, relaying
 from ..inputs import Intake
+from ..inputs.channels import configurable_of
 from ..inputs.configs import merge_configs
 from ..inputs.graph_input import context_for
 from ..inputs.request import RunRequest
@@ -153,10 +154,13 @@ class _Input:
         """Submits the input to the graph of its run. If a function makes the graph, it is called first, because the
         graph decides what the thread waits for, and which tools the graph runs itself."""
         source, request, factory = self._source, self._request, self._source.factory
-        if factory is None:
-            return await submit(request, LocalPort(self._thread, request, now, ticket, None, self._follow))
         channels = source.input_channels(request.options)
         context = context_for(channels, request.run_input, request.intake, request.added)
+        if fields := configurable_of(channels, request.run_input, request.intake, context):
+            config = merge_configs({"configurable": fields}, request.added.config)
+            request = replace(request, added=replace(request.added, config=config))
+        if factory is None:
+            return await submit(request, LocalPort(self._thread, request, now, ticket, None, self._follow))
         config = merge_configs(*configs_of(source, request), {"configurable": {"run_id": request.run_input.run_id}})
         try:
             made = await factory.make("threads.create_run", config, source.user, self._label, context)

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, NotRequired
 
 import pytest
 from langchain_core.messages import AIMessage
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.func import entrypoint
 from langgraph.graph import START, MessagesState, StateGraph
@@ -196,6 +197,36 @@ async def test_clients_set_the_fields_of_the_context_that_are_open_to_them() -> 
     shut = agui_app(Agent(toned()))
     async with served(shut) as server, server.client() as client:
         assert "warm 3 none" in (await client.post("/default", json=asked({"tone": "dry"}, "r1"))).text
+
+
+async def test_a_graph_that_reads_the_config_gets_there_what_clients_set_and_nothing_else() -> None:
+    read: list[dict[str, Any]] = []
+
+    class Settings(TypedDict):
+        tone: str
+        words: int
+        level: int
+        secret: str
+        checkpoint_id: str
+        langgraph_auth_user: str
+
+    async def answer(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
+        read.append({name: config["configurable"].get(name) for name in Settings.__annotations__})
+        return {"messages": [AIMessage("Done.")]}
+
+    builder = StateGraph(MessagesState, context_schema=Settings).add_node("answer", answer).add_edge(START, "answer")
+    graph = builder.compile(InMemorySaver())
+    fields = {"tone", "words", "level", "checkpoint_id", "langgraph_auth_user"}
+    intake = Intake(context_fields=fields, context={"words": 7}, config={"configurable": {"level": 1}})
+    sent = {"tone": "dry", "words": 9, "level": 9, "secret": "x", "checkpoint_id": "x", "langgraph_auth_user": "x"}
+    body = posted(messages=[{"id": "m", "role": "user", "content": "Say it."}], forwardedProps={"context": sent})
+    got = {"tone": "dry", "words": None, "level": 1, "secret": None, "checkpoint_id": None, "langgraph_auth_user": None}
+    sources: list[Any] = [graph, lambda config: graph]
+    for source in sources:
+        async with served(agui_app(Agent(source, intake=intake))) as server, server.client() as client:
+            answered = await client.post("/default", json={**body, "threadId": f"thread-{len(read)}"})
+            assert "RUN_FINISHED" in answered.text
+    assert read == [got, got]
 
 
 async def test_who_may_not_list_an_agent_gets_no_schemas() -> None:
