@@ -5,9 +5,9 @@ A value is refused only if the run would fail with it:
 - a value for a channel, if the schema of the graph's input is a pydantic model and refuses it. LangGraph validates what
   nodes get with this model. Any other input schema is an annotation that nothing enforces, and existing pages may send
   what it does not allow.
-- a value for a channel, if the channel's reducer raises with it. More than the run would fail: what the next node writes
-  is stored next to the checkpoint, and LangGraph applies the reducer whenever it reads the thread, which could never be
-  read again.
+- a value for a channel, if the channel's reducer raises with it. More than the run would fail: what the next node
+  writes is stored next to the checkpoint, and LangGraph applies the reducer whenever it reads the thread, which could
+  never be read again.
 - a value for a context field, if it does not fit the JSON schema of the context.
 
 An error text names the place of each value and what is expected there (`state.trip.seats: expected a valid integer`),

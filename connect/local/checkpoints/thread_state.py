@@ -126,8 +126,8 @@ async def _stops(root: Graph, graph: Graph, state: StateSnapshot) -> bool:
 
 
 def own_tools(graph: Graph) -> frozenset[str]:
-    """Returns the names of the tools that a graph and its subgraphs run themselves, in LangGraph's `ToolNode`, or in the
-    copy of it that LangChain 1.0 has."""
+    """Returns the names of the tools that a graph and its subgraphs run themselves, in LangGraph's `ToolNode`, or in
+    the copy of it that LangChain 1.0 has."""
     if graph not in _own_tools:
         _own_tools[graph] = _tools_of(graph)
     return _own_tools[graph]
