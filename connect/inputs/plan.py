@@ -187,6 +187,7 @@ def plan(
 
     Raises `InvalidInputError` if an answer does not say which of several questions it answers.
     """
+    run_input = run_input.model_copy(update={"messages": _with_ids_of_their_own(run_input.messages)})
     is_asked = state.waits or is_answering(run_input)
     page_calls = () if is_asked or run_input.run_id == state.run_id else intake.page_calls
     declared = {tool.name for tool in run_input.tools or ()} - set(state.own_tools)
@@ -214,6 +215,19 @@ def plan(
     if follows:
         return Nothing()
     return _plan_without_news(run_input, client, state, before, takes_messages)
+
+
+def _with_ids_of_their_own(messages: Sequence[Message]) -> list[Message]:
+    """Returns the messages with another id for each that has the id of an earlier one, if the two are not both results
+    of one call, or both none. Of messages with one id a thread keeps the last, so a call would be left without its
+    result, and models refuse such a conversation."""
+    calls: dict[str, str | None] = {}
+    unique = list[Message]()
+    for message in messages:
+        call = message.tool_call_id if isinstance(message, ToolMessage) else None
+        is_own = calls.setdefault(message.id, call) == call
+        unique.append(message if is_own else message.model_copy(update={"id": f"{message.id}-{call or message.role}"}))
+    return unique
 
 
 def _plan_without_news(

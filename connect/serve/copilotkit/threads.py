@@ -41,8 +41,7 @@ _THREAD: Final = "/threads/{thread:path}"
 _LONGEST: Final = 200
 """The longest text that can be searched for, in characters."""
 _LONGEST_NAME: Final = 1_000
-"""The longest name of a thread, in characters. A list has the names of up to 100 threads, and is read for each
-search."""
+"""The longest name of a thread, in characters. A list has the names of up to 100 threads."""
 
 
 def endpoints() -> Iterator[Endpoint]:

@@ -24,7 +24,7 @@ from langgraph_agui.translator import PAGE_CALLS
 from fixtures.page_agents import ObedientModel, Shape, page_agent
 from tests.support.clients.live_client import Ended, LiveAgent, LiveClients
 from tests.support.servers.platforms.backend import Backend
-from tests.support.servers.serving import served
+from tests.support.servers.serving import events_of, posted, served
 
 NOTHING: dict[str, Any] = {"type": "object", "properties": {}}
 TOOLS = [{"name": name, "description": "A tool of the page.", "parameters": NOTHING} for name in ("ask", "show")]
@@ -175,6 +175,25 @@ async def test_results_of_any_tab_count_once(live: LiveClients) -> None:
         again = await other.runs(result(ask, "once more", "third"))
         assert (comparable(again.messages), ran) == (comparable(done.messages), ["weather"])
         await is_the_same_after_a_reload(live, url, thread_id, again)
+
+
+async def test_results_with_one_id_are_results_of_their_calls() -> None:
+    async with served(agui_app({"a": page_agent(InMemorySaver(), "agent")})) as server, server.client() as client:
+        said = {"id": "u", "role": "user", "content": "ask show"}
+        asked = events_of(
+            (await client.post("/a", json=posted("t", run_id="r1") | {"messages": [said], "tools": TOOLS})).text
+        )
+        calls = [event["toolCallId"] for event in asked if event["type"] == "TOOL_CALL_START"]
+        results = [result(call_id, call_id) | {"id": "result"} for call_id in calls]
+        wire = posted("t", run_id="r2") | {"messages": [said, *results], "tools": TOOLS}
+        for run_id in ("r2", "r3"):  # sent again, they are no others
+            assert (
+                events_of((await client.post("/a", json=wire | {"runId": run_id})).text)[-1]["type"] == "RUN_FINISHED"
+            )
+            messages = (await client.get("/threads/t/messages?agent=a")).json()["messages"]
+            stored = {message["toolCallId"]: message["content"] for message in messages if message["role"] == "tool"}
+            assert stored == {call_id: call_id for call_id in calls}
+            assert messages[-1]["content"] == f"ask: {calls[0]} | show: {calls[1]}"
 
 
 async def test_a_page_is_not_asked_to_approve(live: LiveClients) -> None:
