@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, aclosing
 from dataclasses import dataclass, replace
 from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
+
+import orjson
 
 from ...translator import PROTOCOL_VERSION, Options, error_event
 from ...translator import events as agui
@@ -86,6 +88,8 @@ from .streams.transmission import Stream
 
 _PAGES: Final = 8
 """How many pages of a backend are read for one answer at most, if archived threads are left out."""
+_MOST_STATE: Final = 8_000_000
+"""Bytes of the states in one answer with checkpoints: each has the whole state, and there may be a hundred."""
 _WITHOUT_ACCESS: Final = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND)
 """The statuses of refusals after which nothing of the thread may be sent."""
 _ENDS_HERE = "The server is shutting down, and with it this run."
@@ -308,8 +312,8 @@ class Service:
         page = await thread.checkpoints(operation.limit, operation.before)
         intake = await opened.agent.intake_for(caller.request)
         _, channels = await thread.backend.input_schemas(options)
-        shown = await asyncio.to_thread(lambda: [_shown(thread.id, checkpoint, options) for checkpoint in page])
-        older = page[-1].id if len(page) == operation.limit else None
+        shown = await asyncio.to_thread(_shown_of, thread.id, page, options)
+        older = shown[-1].checkpoint.id if len(page) == operation.limit or len(shown) < len(page) else None
         return CheckpointList(shown, older, sorted(writable(channels, intake)))
 
     async def _list_threads(self, operation: ListThreads, caller: Caller) -> ThreadPage:
@@ -446,12 +450,19 @@ class Service:
         )
 
 
-def _shown(thread_id: str, checkpoint: Checkpoint, options: Options) -> ShownCheckpoint:
-    """Returns a checkpoint as a client sees it with these options."""
-    failure = failure_after(checkpoint)
-    error = None if failure is None else error_event(failure, options.error_detail)
-    said = None if error is None else {"message": error["message"], "code": error.get("code")}
-    return ShownCheckpoint(checkpoint, state_at(thread_id, checkpoint, options), said)
+def _shown_of(thread_id: str, page: Sequence[Checkpoint], options: Options) -> list[ShownCheckpoint]:
+    """Returns the checkpoints of a page as a client sees them, up to the one at which their states together exceed
+    `_MOST_STATE`."""
+    shown, size = list[ShownCheckpoint](), 0
+    for checkpoint in page:
+        state, failure = state_at(thread_id, checkpoint, options), failure_after(checkpoint)
+        error = None if failure is None else error_event(failure, options.error_detail)
+        said = None if error is None else {"message": error["message"], "code": error.get("code")}
+        shown.append(ShownCheckpoint(checkpoint, state, said))
+        size += len(orjson.dumps(state))
+        if size > _MOST_STATE:
+            break
+    return shown
 
 
 @relaying

@@ -140,6 +140,21 @@ async def test_a_checkpoint_says_what_a_node_raised_as_far_as_clients_may_know_i
     }
 
 
+async def test_a_page_of_checkpoints_ends_when_their_states_are_large() -> None:
+    async with client_of(trip()) as client:
+        await ran(client, "t", "hi")
+        point = await before(client, "t", "look")
+        await ran(client, "t", **back_to(point), state={"city": "x" * 2_100_000})
+        whole, sizes, page = list[Any](), list[int](), dict[str, Any](next=None)
+        while not sizes or page["next"] is not None:
+            page = await checkpoints_of(client, "t", limit=100, **({"before": page["next"]} if sizes else {}))
+            sizes.append(len(page["checkpoints"]))
+            whole += page["checkpoints"]
+        assert sizes == [2, 6]
+        assert len({each["id"] for each in whole}) == 8
+        assert [len(each["state"].get("city", "")) > 5 for each in whole] == [True] * 3 + [False] * 5
+
+
 async def test_a_run_from_a_checkpoint_is_the_newest_branch_with_the_state_that_it_was_given() -> None:
     async with client_of(trip()) as client:
         await ran(client, "t", "hi")
