@@ -170,7 +170,8 @@ async def test_a_value_that_a_reducer_does_not_take_is_refused_and_the_thread_st
     graph = StateGraph(Notes).add_node("look", look).add_edge(START, "look").compile(InMemorySaver())
     async with served(agui_app(Agent(graph, intake=Intake(state="all")))) as server, server.client() as client:
         await client.post("/default", json=posted({"town": "Oslo"}))
-        for name, values in {"lines": (None, "text", 5, {"a": 1}), "score": (None, "5", [])}.items():
+        wrong: dict[str, list[Any]] = {"lines": [None, "text", 5, {"a": 1}], "score": [None, "5", []]}
+        for name, values in wrong.items():
             for value in values:
                 answer = await client.post("/default", json=posted({name: value}, runId="again"))
                 assert (answer.status_code, answer.json()["message"]) == (422, f"state.{name}: expected another value")
