@@ -76,8 +76,8 @@ def _rows(name: str, servers: dict[str, Loaded]) -> Iterator[Row]:
     )
     measured = servers["measured"]
     note = f"{1e6 * measured.cpu:.0f} us"
-    name = f"{title}: CPU by token, with metrics against without"
-    yield Row("load", name, measured.cpu / ours.cpu, "x", _METRICS, note)
+    ratio = measured.cpu / ours.cpu
+    yield Row("load", f"{title}: CPU by token, with metrics against without", ratio, "x", _METRICS, note)
     for kind in [kind for kind in _PEERS if kind in servers]:
         peer, title = servers[kind], f"{RUNS} runs, {name}, against {_PEERS[kind]}"
         is_default = kind == "peer"
