@@ -29,7 +29,7 @@ from .servers import measured_server, spent
 RUNS = 200
 _PER_SECOND, _TOKENS = 50.0, 100
 _BUSY, _BUSY_SECONDS = 0.7, 10.0
-_ALONE, _METRICS, _CPU, _DELAY = 1.5, 1.2, 0.5, 1.25
+_ALONE, _METRICS, _CPU, _DELAY = 1.5, 1.25, 0.5, 1.25
 _WITHIN = 300.0
 _CHUNK = re.compile(rb"(?:\r\n)?[0-9a-f]+\r\n")
 _TOKEN = re.compile(rb'"delta":"([0-9.]+)/[0-9.]+ "')
