@@ -107,6 +107,8 @@ scenario("a file plays from the disk, and nothing in its messages runs or asks f
     assert.equal(await inspector.events(), EVENTS.length);
     assert.match(await sent.locator(".thread-title").innerText(), /^hostile run\n+.*2027$/);
     await sent.getByText("state-secret").waitFor();
+    await inspector.tab("Graph");
+    await sent.getByText("The graph is not in the recording").or(sent.getByText("No step has been seen")).waitFor();
     for (const name of ["Events", "Timeline"]) {
       await inspector.tab(name);
       await sent.locator(name === "Events" ? ".event" : ".bar").first().waitFor();
