@@ -1,11 +1,14 @@
 // The connections of a browser with many tabs of the inspector: tabs that are behind others, and pages that were left. The
 // browser allows six connections to a server; nothing here would load without them.
 //
-// Playwright keeps every tab in the foreground, so the tests say which one is seen. The cache for the Back button is real.
+// Playwright keeps every tab in the foreground, so the tests say which one is seen. The cache for the Back button is real. In
+// Chromium it has pages that end their streams when they are left. Firefox drops every page that has a request when it is
+// left, and loads it again.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
+import { IN_FIREFOX } from "./browsers.mjs";
 import { Inspector, InspectorStage, withToken } from "./inspector_stage.mjs";
 
 const WHOLE = "One two three four five six seven eight.";
@@ -13,6 +16,8 @@ const WHOLE = "One two three four five six seven eight.";
 let stage;
 before(async () => (stage = await InspectorStage.set("tests.browser.inspector_server", { ignoreDefaultArgs: ["--disable-back-forward-cache"] })));
 after(() => stage?.strike());
+
+const isKept = (page) => page.evaluate(() => window.isKept === true);
 
 const scenario = (name, play, options = {}) => test(name, (t) => stage.visit(t, options, play));
 
@@ -67,13 +72,13 @@ scenario("a page that was left has no stream, and catches up when the Back butto
     await inspector.shows("One two three");
     await page.getByText(/^Live/).first().waitFor();
   }
-  assert.ok(await page.evaluate(() => window.isKept), "the browser kept the page");
+  assert.equal(await isKept(page), !IN_FIREFOX);
   await page.goto(`${stage.url}health`);
   stage.gates.open("talk 3");
   await back(page);
   await inspector.shows(WHOLE);
   await inspector.is("Idle");
-  assert.ok(await page.evaluate(() => window.isKept), "the browser kept the page");
+  assert.equal(await isKept(page), !IN_FIREFOX);
 }, { expected: [/405/] }); // the icon of a page that has none
 
 scenario("a request that has to wait says so", async (inspector, page) => {
@@ -89,7 +94,8 @@ scenario("a request that has to wait says so", async (inspector, page) => {
   await isSeen(page, true);
   await page.getByText("Still connecting").waitFor();
   await inspector.says("talk");
-  await page.getByText(/six connections to a server/).waitFor();
+  // Firefox has more connections for what a person has just done.
+  if (!IN_FIREFOX) await page.getByText(/six connections to a server/).waitFor();
   await other.close();
   await page.getByText(/^Live/).first().waitFor();
   await inspector.is("Idle");
