@@ -36,3 +36,13 @@ test("a platform's run is shown live, approved, and there again after a lost con
     await page.locator(".event").first().waitFor();
     assert.equal(await page.locator(".event.refused").count(), 0);
   }));
+
+test("an assistant that a user has created is chosen by its name, and runs", (t) =>
+  stage.visit(t, {}, async (inspector, page) => {
+    await page.getByLabel("Agent", { exact: true }).selectOption({ label: "Calm: Takes its time." });
+    await inspector.press("New thread");
+    await inspector.says("go");
+    await inspector.is("Idle");
+    await page.locator(".call.done").first().waitFor();
+    assert.match(new URL(page.url()).searchParams.get("agent"), /^[\da-f-]{36}$/);
+  }));

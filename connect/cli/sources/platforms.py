@@ -50,14 +50,16 @@ async def serves_agui(url: str, headers: Mapping[str, str] = MappingProxyType({}
 
 async def platform_agents(client: LangGraphClient) -> dict[str, tuple[Platform, str]]:
     """Returns the agents of a server by name, each with its description. There is one for each graph, named by the
-    graph's id, and one for each assistant that a user has created, named by the assistant's id. Raises `Failure` if the
-    server does not list its assistants, or has none."""
+    graph's id, and one for each assistant that a user has created, named by the assistant's id; its description begins
+    with the name that the user has given it. Raises `Failure` if the server does not list its assistants, or has
+    none."""
     agents: dict[str, tuple[Platform, str]] = {}
     for assistant in await _assistants(client):
         graph = assistant["graph_id"]
         is_of_graph = (assistant.get("metadata") or {}).get("created_by") == "system"
         name = graph if is_of_graph or graph not in agents else assistant["assistant_id"]
-        agents[name] = Platform(client, assistant["assistant_id"]), str(assistant.get("description") or "")
+        described = [assistant.get("name") if name != graph else None, assistant.get("description")]
+        agents[name] = Platform(client, assistant["assistant_id"]), ": ".join(str(each) for each in described if each)
     if not agents:
         raise Failure("the server has no assistants")
     return agents

@@ -21,6 +21,9 @@ const FILTERS: readonly (readonly [string, ThreadStatus | null, boolean])[] = [
   ["Archived", null, true],
 ];
 
+/** The name of an agent that is an assistant of a LangGraph server; its description begins with its own name. */
+const ID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
+
 export function Sidebar() {
   const [words, setWords] = useState("");
   const { status, archived } = wanted.value;
@@ -30,8 +33,10 @@ export function Sidebar() {
       <div class="sidebar-head">
         {names.length > 1 ? (
           <select aria-label="Agent" value={agent.value} onChange={({ currentTarget }) => choose(currentTarget.value)}>
-            {names.map(({ name }) => (
-              <option key={name}>{name}</option>
+            {names.map(({ name, description }) => (
+              <option key={name} value={name}>
+                {(ID.test(name) && description) || name}
+              </option>
             ))}
           </select>
         ) : (
