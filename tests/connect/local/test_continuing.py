@@ -552,7 +552,8 @@ async def test_a_run_pauses_where_its_client_wanted_in_any_process(processes: Pr
     async def third(state: MessagesState) -> dict[str, Any]:
         raise AssertionError("the run was to pause before it")
 
-    point, did, more = Pause(), list[str](), {"forwardedProps": {"command": {"interruptBefore": ["third"]}}}
+    point, did = Pause(), list[str]()
+    more: dict[str, Any] = {"forwardedProps": {"command": {"interruptBefore": ["third"]}}}
     ends: list[Any] = []
     for waits in (point, None):
         graph = in_a_row(did.append, waits).add_node("third", third).add_edge("second", "third")

@@ -11,7 +11,6 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import zip_longest
 from typing import Any
 
 import pytest
@@ -163,7 +162,8 @@ def _gone(guest: ReaderClient, messages: Sequence[Wire]) -> set[str]:
         return set()
     view, gone = guest.came_with.copy(), set[str]()
     stays = {each["id"] for each in view.messages} & {each["id"] for each in messages}
-    for event, after in zip_longest(guest.events, guest.events[1:], fillvalue={}):
+    followers: list[Mapping[str, Any]] = [*guest.events[1:], {}]
+    for event, after in zip(guest.events, followers, strict=False):
         view.apply(event)
         if after.get("type") != "MESSAGES_SNAPSHOT":
             gone |= stays - {each["id"] for each in view.messages}

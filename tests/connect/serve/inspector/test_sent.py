@@ -51,7 +51,7 @@ def test_an_image_in_a_text_is_an_attachment_wherever_its_pieces_begin_and_end()
         sent = choose(events, ("state", "tools", "other"))
         assert "".join(sent[place]["delta"] for place in (0, 2, 4)) == sent_text
         assert [sent[1], sent[3]] == [first, other]
-        assert choose(events, ("attachments",)) == events
+        assert choose(events, ["attachments"]) == events
     assert left_out(events, ()) == ["attachments"]
     chunks = [{"type": "TEXT_MESSAGE_CHUNK", "delta": each} for each in text]
     chunks[0]["messageId"] = "m"
