@@ -14,7 +14,7 @@
 #   make test-browser    the pages of examples/ and the inspector in Chromium, against real servers, and a walk through
 #                        the inspector in Firefox; each leaves a picture in test-artefacts (UPDATE_LOOKS=1: the
 #                        inspector's become what it is compared with)
-#   make test-firefox    all tests of the inspector, and those of the pages that it runs in Firefox: half an hour
+#   make test-firefox    the tests of the inspector in Firefox, except looks and speed
 #   make pictures        those of docs/images: the guide's page in each state, two pages on one thread, the connection
 #   make docs            the documentation site, into site/; a broken link fails (ARGS='serve': served while it is
 #                        written)
@@ -79,8 +79,7 @@ CHROMIUM ?= /usr/bin/chromium
 FIREFOX ?= /usr/bin/firefox-esr
 BROWSER_TESTS := cd tests/browser && PATH="$(BIN):$$PATH" CHROMIUM='$(CHROMIUM)' FIREFOX='$(FIREFOX)'
 # Looks are compared, and the processor's time is measured, in Chromium only: see the first lines of those files.
-FIREFOX_TESTS := $(notdir $(filter-out %looks.test.mjs %speed.test.mjs,$(wildcard tests/browser/inspector*.test.mjs))) \
-	typescript.test.mjs usechat.test.mjs chat.test.mjs
+FIREFOX_TESTS := $(notdir $(filter-out %looks.test.mjs %speed.test.mjs,$(wildcard tests/browser/inspector*.test.mjs)))
 MODULES := $(sort $(shell find translator connect -name '*.py') $(wildcard connect/serve/*/built/*))
 CHECKED := $(wildcard tests fixtures benchmarks examples)
 
@@ -154,7 +153,7 @@ test-browser: $(VENV)/.dev $(PAGES) $(GUIDE) $(REACT_PAGE) $(USE_STREAM) $(NODE_
 	$(BROWSER_TESTS) node --test --test-concurrency=1
 	$(BROWSER_TESTS) BROWSER=firefox node --test inspector_walk.mjs
 
-test-firefox: $(VENV)/.dev $(PAGES) $(REACT_PAGE) $(NODE_MODULES) tests/browser/node_modules/.package-lock.json firefox redis
+test-firefox: $(VENV)/.dev $(NODE_MODULES) tests/browser/node_modules/.package-lock.json firefox redis
 	$(BROWSER_TESTS) BROWSER=firefox node --test --test-concurrency=1 $(FIREFOX_TESTS)
 
 nginx:
