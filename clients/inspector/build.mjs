@@ -20,8 +20,11 @@ const LEAVE_OUT = {
   },
 };
 
-/** What decodes `&amp;` without `innerHTML`, which the pages' policy forbids. */
-const ENTITIES = { "decode-named-character-reference": join(HERE, "node_modules/decode-named-character-reference/index.js") };
+/** What decodes `&amp;` without `innerHTML`, which the pages' policy forbids, by a short table of names. */
+const ENTITIES = {
+  "decode-named-character-reference": join(HERE, "node_modules/decode-named-character-reference/index.js"),
+  "character-entities": join(HERE, "src/content/entities.ts"),
+};
 
 const HOW = {
   absWorkingDir: HERE,
