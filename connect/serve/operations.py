@@ -253,10 +253,11 @@ class AgentList:
 
 @dataclass(frozen=True, slots=True)
 class InputDescription:
-    """What clients may send to an agent. `may_manage`: as in `AgentList`."""
+    """What clients may send to an agent. `has_token`: whether the request has the app's token, so that its sender may
+    learn what clients may not send."""
 
     schemas: ClientSchemas
-    may_manage: bool
+    has_token: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -363,7 +363,7 @@ class Service:
         agent, source = self._agent(operation.agent), await self._source_for(caller, "list", operation.agent)
         intake = await agent.intake_for(caller.request)
         schemas, channels = await source.input_schemas(await agent.options_for(source, PROTOCOL_VERSION))
-        return InputDescription(client_schemas(schemas, channels, intake), self.users.may_manage(caller))
+        return InputDescription(client_schemas(schemas, channels, intake), self.users.has_token(caller))
 
     async def _describe_graph(self, operation: DescribeGraph, caller: Caller) -> GraphDescription:
         """Returns how the graph of an agent looks, if the user may list the agent's threads."""

@@ -5,7 +5,7 @@
 `input` is the JSON schema of the state that a client may write (`Intake.state`), and `context` is the JSON schema of
 the fields that it may set in `forwardedProps.context` (`Intake.context_fields`). They are null if the graph's schemas
 are not known. `closed` has the names of the other channels and fields, which clients may not write; see
-`inputs.input_schemas`. Only a client that may manage the agent's threads gets these names.
+`inputs.input_schemas`. Only a client with the app's token gets these names.
 """
 
 from __future__ import annotations
@@ -36,6 +36,6 @@ def _reply(call: Call, result: Result) -> Reply:
         return plain_reply(result)
     schemas = result.schemas
     content: dict[str, Any] = {"input": schemas.input, "context": schemas.context, "messages": schemas.messages}
-    if result.may_manage:
+    if result.has_token:
         content["closed"] = {"input": [*schemas.closed_input], "context": [*schemas.closed_context]}
     return Reply(content)

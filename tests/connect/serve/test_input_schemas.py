@@ -95,6 +95,8 @@ async def test_a_graph_without_messages_describes_its_input_and_is_run_with_it()
         "shut": joking(),
         "chat": Agent(toned(), intake=Intake(state="without_messages")),
     }
+    async with served(agui_app(agents, authorize=lambda *_: True)) as server, server.client() as client:
+        assert "closed" not in (await client.get("/shut/schemas")).json()  # though they may list threads
     async with served(agui_app(agents, token=TOKEN)) as server, server.client() as client:
         described = (await client.get("/joke/schemas")).json()
         assert described == {
