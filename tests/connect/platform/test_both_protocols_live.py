@@ -162,10 +162,9 @@ def _gone(guest: ReaderClient, messages: Sequence[Wire]) -> set[str]:
         return set()
     view, gone = guest.came_with.copy(), set[str]()
     stays = {each["id"] for each in view.messages} & {each["id"] for each in messages}
-    followers: list[Mapping[str, Any]] = [*guest.events[1:], {}]
-    for event, after in zip(guest.events, followers, strict=False):
+    for event, after in zip(guest.events, [*guest.kinds[1:], ""], strict=False):
         view.apply(event)
-        if after.get("type") != "MESSAGES_SNAPSHOT":
+        if after != "MESSAGES_SNAPSHOT":
             gone |= stays - {each["id"] for each in view.messages}
     return gone
 
