@@ -41,7 +41,8 @@ LEFT_OUT = {
 }
 NAMES = [name for name, fixture in SERVED.items() if fixture.recorded and name not in LEFT_OUT]
 AEGRA = {
-    "interrupt_with_odd_value": "its thread does not wait after a question with a NaN",
+    "interrupt_with_odd_value": "its thread does not wait after a question with an infinite number",
+    "functional_messages": "answers with an error when the state of a function's first run is asked for",
     **{
         name: "takes no input but an object"
         for name in NAMES
