@@ -108,8 +108,8 @@ async def _led_through(
 
 
 async def _ended(client: LangGraphClient, thread_id: str, run_id: str) -> None:
-    """Reads a run to its end. (`runs.join` can't if the run returns nothing, and `runs.join_stream` can't read an infinite
-    number of Aegra's.)"""
+    """Reads a run to its end. (`runs.join` can't if the run returns nothing, and `runs.join_stream` can't read Aegra's
+    infinite numbers.)"""
     async with client.http.client.stream("GET", f"/threads/{thread_id}/runs/{run_id}/stream") as stream:
         async for _ in stream.aiter_raw():
             pass
