@@ -553,13 +553,13 @@ async def test_a_run_pauses_where_its_client_wanted_in_any_process(processes: Pr
         raise AssertionError("the run was to pause before it")
 
     point, did = Pause(), list[str]()
-    more: dict[str, Any] = {"forwardedProps": {"command": {"interruptBefore": ["third"]}}}
+    asked = {"command": {"interruptBefore": ["third"]}}
     ends: list[Any] = []
     for waits in (point, None):
         graph = in_a_row(did.append, waits).add_node("third", third).add_edge("second", "third")
         process = await processes.begin(graph, replace(CONTINUE, breakpoints=True))
         if waits is not None:
-            posting(process, "hello", **more)
+            posting(process, "hello", forwardedProps=asked)
             await point.reached.wait()
             await processes.end(process)
         else:

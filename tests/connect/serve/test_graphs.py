@@ -74,8 +74,8 @@ def said(events: list[dict[str, Any]]) -> Any:
 
 
 async def test_a_graph_is_described_by_the_names_of_its_steps_to_who_may_list_its_threads() -> None:
-    def by_header(request: Any) -> Any:
-        return request.headers.get("x-user")
+    def by_header(request: Any) -> str | None:
+        return str(request.headers["x-user"])
 
     def may(user: str, action: str, agent: str, thread_id: str | None) -> bool:
         return user == "ada"
