@@ -258,9 +258,10 @@ def unexpected() -> Event:
     return error_event(None, "none", code=INTERNAL)
 
 
-def brief(error: Any) -> dict[str, Any]:
-    """Returns a run's error in the form of a platform, which does not keep objects alive as an exception does."""
-    event = error_event(error)
+def brief(error: Any, options: Options = _DEFAULT) -> dict[str, Any]:
+    """Returns a run's error in the form of a platform, which does not keep objects alive as an exception does. It has
+    as much of the error as `options.error_detail` says."""
+    event = error_event(error, options.error_detail)
     return {"error": event.get("code"), "message": event["message"]}
 
 

@@ -245,12 +245,7 @@ class PlatformSource:
         """Requests the schemas. The server takes only an assistant's id, so that of a graph is looked up first."""
         if not is_assistant_id(assistant):
             return await self.schemas(await self._first_assistant(assistant))
-        schemas = await self.contact().retried(lambda: self.client.assistants.get_schemas(assistant))
-        if schemas.get("input_schema") is None:
-            # A server on Python 3.11 can't describe an input that is a `typing.TypedDict`. The graph ignores what the
-            # state has beyond its input.
-            schemas = {**schemas, "input_schema": schemas.get("state_schema")}
-        return schemas
+        return await self.contact().retried(lambda: self.client.assistants.get_schemas(assistant))
 
     async def _first_assistant(self, graph: str) -> str:
         """Returns the id of the first assistant of a graph."""

@@ -19,13 +19,14 @@ from typing import Any, Final
 
 import orjson
 
-from ...translator import PROTOCOL_VERSION, Options, error_event
+from ...translator import PROTOCOL_VERSION, Options
 from ...translator import events as agui
 from ..backend import Backend
 from ..errors import (
     AguiError,
     RunNotFoundError,
     ThreadNotFoundError,
+    brief,
     checked_run_id,
     checked_thread_id,
     failed,
@@ -456,8 +457,8 @@ def _shown_of(thread_id: str, page: Sequence[Checkpoint], options: Options) -> l
     shown, size = list[ShownCheckpoint](), 0
     for checkpoint in page:
         state, failure = state_at(thread_id, checkpoint, options), failure_after(checkpoint)
-        error = None if failure is None else error_event(failure, options.error_detail)
-        said = None if error is None else {"message": error["message"], "code": error.get("code")}
+        error = None if failure is None else brief(failure, options)
+        said = None if error is None else {"message": error["message"], "code": error["error"]}
         shown.append(ShownCheckpoint(checkpoint, state, said))
         size += len(orjson.dumps(state))
         if size > _MOST_STATE:

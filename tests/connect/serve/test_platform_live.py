@@ -113,8 +113,8 @@ async def test_the_threads_of_a_platform_are_listed_page_by_page(platform: LangG
         assert (refused.status_code, refused.json()["error"]) == (422, "invalid_input")
 
 
-AGENTS = {"chat": "gated_chat", "asking": "gated_asking", "topic": "gated_without_messages"}
-STATUSES = {"chat": "idle", "asking": "waiting", "topic": "idle"}
+AGENTS = {"chat": "gated_chat", "asking": "gated_asking"}
+STATUSES = {"chat": "idle", "asking": "waiting"}
 
 
 @pytest.mark.services
@@ -131,31 +131,20 @@ async def test_the_inspector_does_with_a_platforms_threads_what_it_does_with_tho
             return [each["id"] for each in page["threads"] if each["id"] in threads.values()]
 
         schemas = {name: (await client.get(f"/{name}/schemas")).json() for name in agents}
-        assert {name: each["messages"] for name, each in schemas.items()} == {
-            "chat": True,
-            "asking": True,
-            "topic": False,
-        }
-        assert {name: [*each["input"]["properties"]] for name, each in schemas.items()} == {
-            "chat": [],
-            "asking": [],
-            "topic": ["topic", "notes"],
-        }
+        for described in schemas.values():
+            assert (described["messages"], described["input"]["properties"]) == (True, {})
         assert (await client.get("/nobody/schemas")).status_code == 404
 
         threads = {name: new_id() for name in agents}
         for name, thread in threads.items():
             asked = posted(thread, "Where is it?", run_id=thread)
-            if name == "topic":
-                asked |= {"messages": [], "state": {"topic": "cats"}}
             assert kinds_of((await client.post(f"/{name}", json=asked)).content)[-1] == "RUN_FINISHED"
         for name, thread in threads.items():
             own = [thread]
-            named = "Where is it?" if schemas[name]["messages"] else None
             info = (await client.get(f"/threads/{thread}?agent={name}")).json()
-            assert (info["name"], info["agentId"], info["status"]) == (named, name, STATUSES[name])
+            assert (info["name"], info["agentId"], info["status"]) == ("Where is it?", name, STATUSES[name])
             assert await listed(name) == own
-            assert await listed(name, search="where it") == (own if named else [])
+            assert await listed(name, search="where it") == own
             assert await listed(name, search=thread[:13].upper()) == own
             assert await listed(name, search="nowhere") == []
             for status in ("idle", "waiting", "running", "failed"):
@@ -168,10 +157,6 @@ async def test_the_inspector_does_with_a_platforms_threads_what_it_does_with_tho
             assert '"RUN_FINISHED"' in lines.text.splitlines()[-1]
             checkpoints = (await client.get(f"/threads/{thread}/checkpoints?agent={name}")).json()["checkpoints"]
             assert checkpoints[0]["asks"] == (STATUSES[name] == "waiting")
-        assert (await client.get(f"/threads/{threads['topic']}/state?agent=topic")).json()["state"] == {
-            "topic": "cats",
-            "notes": [FIRST, SECOND],
-        }
 
         path = f"/threads/{threads['chat']}?agent=chat"
         renamed = (await client.patch(path, json={"name": "Lunch at noon"})).json()

@@ -164,7 +164,7 @@ async def gates() -> AsyncIterator[Gates]:
 
 _OTHERS = {
     "gated_without_messages", "gated_planning", "gated_planning_topic", "gated_trips", "gated_other_channel",
-    "gated_slow_to_stop", "page_agent", "page_node",
+    "gated_slow_to_stop", "gated_noting", "page_agent", "page_node",
 }  # fmt: skip
 CHATS = [name for name in GATED if name not in _OTHERS]
 """The gated graphs that keep `messages` and come to points; others are run by tests of their own."""
