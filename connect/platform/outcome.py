@@ -17,7 +17,7 @@ A state that was written after the run (`update_state`) does not show its failur
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...translator import Cancelled, Ending, Failed, Finished
@@ -98,15 +98,17 @@ def subgraphs(state: Mapping[str, Any], before: str | None = None) -> list[Subgr
     """Returns the subgraphs that wait, if the state was requested with those of its subgraphs. `before`: the id of a
     run that may be active. Subgraphs in which it runs, or has run, are left out, so that those remain that were waiting
     before it."""
-    waiting: list[Subgraph] = []
+    return [subgraph for subgraph, inner in unfinished_subgraphs(state) if before is None or not is_of(inner, before)]
+
+
+def unfinished_subgraphs(state: Mapping[str, Any]) -> Iterator[tuple[Subgraph, Mapping[str, Any]]]:
+    """Yields the subgraphs that have begun and not ended, outer ones first, each with its state."""
     for task in state.get("tasks") or ():
         inner = task.get("state")
         if isinstance(inner, Mapping) and inner.get("next") and not task.get("error"):
             ns = str((inner.get("checkpoint") or {}).get("checkpoint_ns") or "")
-            if before is None or not is_of(inner, before):
-                waiting.append(Subgraph(tuple(ns.split("|")), inner.get("values"), tuple(interrupts_of(inner))))
-            waiting += subgraphs(inner, before)
-    return waiting
+            yield Subgraph(tuple(ns.split("|")), inner.get("values"), tuple(interrupts_of(inner))), inner
+            yield from unfinished_subgraphs(inner)
 
 
 def _task_error(state: Mapping[str, Any]) -> Any:

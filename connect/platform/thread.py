@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, MutableMapping, Sequence
 from contextlib import aclosing, suppress
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from langgraph.constants import END, START
@@ -26,11 +27,11 @@ from ..errors import (
     log_context,
     log_failure,
 )
-from ..run_outcome import RunOutcome
+from ..run_outcome import RunOutcome, Subgraph
 from ..thread_info import Checkpoint
 from .calls import Contact, Retries, at_once, sdk_call
 from .look import JsonObject, Look, ThreadRuns, as_state, checkpoint_of, client_run_id, has_kwargs, run_metadata
-from .outcome import ACTIVE, is_of, paused, run_outcome
+from .outcome import ACTIVE, interrupts_of, is_of, paused, run_outcome, unfinished_subgraphs
 from .settings import ThreadSettings
 
 _Answer = TypeVar("_Answer")
@@ -244,6 +245,21 @@ class PlatformThread:
             async for states in pages:
                 for state in states:
                     yield checkpoint_of(state)
+
+    async def subgraphs_before(self, state: JsonObject, run_id: str) -> list[Subgraph]:
+        """Returns the subgraphs that waited when a run began, as they were then. `state`: the state of the thread while
+        the run continues the step in which they waited."""
+        waited: list[Subgraph] = []
+        for subgraph, inner in unfinished_subgraphs(state):
+            if not is_of(inner, run_id):
+                waited.append(subgraph)
+                continue
+            at: Any = {"checkpoint_ns": "|".join(subgraph.ns)}
+            request = partial(self.client.threads.get_history, self.id, limit=_FEW, checkpoint=at)
+            states: Sequence[JsonObject] = await self._request(request)
+            if (before := next((each for each in states if not is_of(each, run_id)), None)) is not None:
+                waited.append(Subgraph(subgraph.ns, before.get("values"), tuple(interrupts_of(before))))
+        return waited
 
     async def copy_checkpoint(self, checkpoint_id: str) -> str:
         """Copies a checkpoint. Returns the id of the copy, which is the newest checkpoint of the thread."""

@@ -23,16 +23,26 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from ....translator import ClientView, Failed, Lost, Options, Part, PartReader, Translator, UnreadablePartError
+from ....translator import (
+    ClientView,
+    Failed,
+    Finished,
+    Lost,
+    Options,
+    Part,
+    PartReader,
+    Translator,
+    UnreadablePartError,
+)
 from ...errors import ConnectionLost, PlatformError, log_context
 from ...events.encoded import Batches, Event, to_batch
 from ...events.readers import Reader
 from ...events.relay import Relayed, relaying
 from ...events.timed_iterator import TimedIterator, TimedOut
-from ...idle import end_events
+from ...idle import end_events, idle_view
 from ...replaced_messages import with_replaced
 from ...run_outcome import RunOutcome, Subgraph
 from ...tracing import active_trace_id
@@ -212,11 +222,14 @@ class Attachment:
             self._may_be_behind = True
             events = self._translator.apply_checkpoint(self._values)
             return [] if self._is_folding else events
-        current = self._new_translator()
+        self._is_folding = self._replays and _has_begun(state, self._run_id)
+        if not self._is_folding:
+            waiting = await self._thread.subgraphs_before(state, self._run_id)
+        current = self._new_translator(self._view_before(waiting))
         for translator in (self._translator, current):
             _add_waiting(translator, waiting)
-        current.apply_checkpoint(self._values)
-        self._is_folding = self._replays and _has_begun(state, self._run_id)
+        if not waiting:
+            current.apply_checkpoint(self._values)
         if not self._is_folding:
             self._translator, self._may_be_behind = current, not self._replays
         elif self._reader.view.knows_messages:
@@ -264,14 +277,24 @@ class Attachment:
         end_events(self._translator, outcome, self._options)
         return self._reader.join(self._translator.view)
 
-    def _new_translator(self) -> Translator:
-        """Returns a translator for this run without a reader, which has emitted only the start."""
-        view = ClientView(version=self._options.protocol_version)
+    def _view_before(self, waiting: Sequence[Subgraph]) -> ClientView | None:
+        """Returns the view of a client that has read the thread as it waited before this run, with what these subgraphs
+        have said; None if none waited."""
+        if not waiting:
+            return None
+        asked = [interrupt for subgraph in waiting for interrupt in subgraph.interrupts]
+        ending = Finished(asked, self._values)
+        before = RunOutcome(self._client_run_id, self._values, ending, stopped=not asked, waiting=waiting)
+        return idle_view(self._thread.id, before, self._options)
+
+    def _new_translator(self, view: ClientView | None = None) -> Translator:
+        """Returns a translator for this run without a reader, which has emitted only the start. `view`: what its client
+        had before; None if that was nothing."""
         translator = Translator(
             self._thread.id,
             self._client_run_id,
             self._options,
-            view,
+            view or ClientView(version=self._options.protocol_version),
             source="platform",
             saving_nodes=self._thread.saving_nodes.get(self._assistant_id, ()),
         )
