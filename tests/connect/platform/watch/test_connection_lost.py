@@ -49,11 +49,19 @@ async def values_of(run: Started) -> Any:
     return (await run.state())["values"]
 
 
+async def stored(run: Started, text: str) -> None:
+    """Waits until the thread has a message with this text. Until then, who comes back to a run that is not kept lacks
+    the message, of which it had a part."""
+    while text not in [message["content"] for message in (await values_of(run)).get("messages", ())]:
+        pass
+
+
 @pytest.mark.parametrize("how", [FULL, TOKENS], ids=["kept", "not kept"])
 async def test_a_run_whose_connection_is_cut_is_told_on(
     client: LangGraphClient, cuttable: LangGraphClient, way: Way, gate: Gates, agui_client: AguiClient, how: Any
 ) -> None:
-    gate.hold("first 3", "first 6")
+    later = "first 6" if how["stream_resumable"] else "second 2"
+    gate.hold("first 3", later)
     thread = await client.threads.create()
     async with watching(cuttable, thread["thread_id"], retry=QUICK) as watchers:
         run = await Started(client, thread["thread_id"], "").next("gated_chat", gate, **how)
@@ -61,7 +69,9 @@ async def test_a_run_whose_connection_is_cut_is_told_on(
         await watchers.says("One two three ")
         way.close()
         gate.open("first 3")
-        await gate.reached("first 6")
+        await gate.reached(later)
+        if later == "second 2":
+            await stored(run, FIRST)
         way.open()
         gate.open("*")
         assert ending(await watchers.told(run.run_id)) == "success"
@@ -118,7 +128,7 @@ async def test_runs_that_come_and_go_while_the_server_is_away_are_told_after_it(
 async def test_a_server_is_waited_for_however_few_attempts_the_policy_allows(
     client: LangGraphClient, cuttable: LangGraphClient, way: Way, gate: Gates, agui_client: AguiClient, when: str
 ) -> None:
-    gate.hold("first 3")
+    gate.hold("first 3", "second 2")
     thread = await client.threads.create()
     async with watching(cuttable, thread["thread_id"], retry=SOON) as watchers:
         run = await Started(client, thread["thread_id"], "").next("gated_chat", gate, **TOKENS)
@@ -131,6 +141,8 @@ async def test_a_server_is_waited_for_however_few_attempts_the_policy_allows(
         for _ in range(5 * SOON.max_attempts):
             way.refused.clear()
             await way.refused.wait()
+        gate.open("first 3")
+        await stored(run, FIRST)
         way.open()
         gate.open("*")
         assert ending(await watchers.told(run.run_id)) == "success"
@@ -258,7 +270,8 @@ async def test_where_a_threads_stream_is_slow_runs_that_are_kept_are_attached_to
             assert ending(await watchers.told(asking.run_id)) == "interrupt"
             assert watchers.first.ended == [kept.run_id, other.run_id, asking.run_id]
             watchers.assert_holds(agui_client, await values_of(thread))
-    assert set(transport.joined) == ({kept.run_id, asking.run_id} if is_slow else set())
+    joined = set(transport.joined) - {asking.run_id}  # which may have ended before
+    assert joined == ({kept.run_id} if is_slow else set())
 
 
 async def test_announcements_that_are_lost_are_made_up_for(
