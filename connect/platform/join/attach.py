@@ -222,8 +222,9 @@ class Attachment:
             self._may_be_behind = True
             events = self._translator.apply_checkpoint(self._values)
             return [] if self._is_folding else events
-        self._is_folding = self._replays and _has_begun(state, self._run_id)
-        if not self._is_folding:
+        has_begun = _has_begun(state, self._run_id)
+        self._is_folding = self._replays and has_begun
+        if not has_begun:  # it may continue in a step that an earlier run has begun
             waiting = await self._thread.subgraphs_before(state, self._run_id)
         current = self._new_translator(self._view_before(waiting))
         for translator in (self._translator, current):
