@@ -33,7 +33,7 @@ _AFTER: Final = "interruptAfter"
 
 @dataclass(frozen=True, slots=True)
 class Breakpoints:
-    """The names of the nodes before and after which a run stops. False if there are none."""
+    """The names of the nodes before and after which a run stops. It is falsy without names."""
 
     before: Sequence[str] = ()
     after: Sequence[str] = ()

@@ -1,9 +1,9 @@
 """Runs a thread from one of its earlier checkpoints: `requested_checkpoint` reads from an input which one the client
 asks for, and `find_checkpoint` finds it. No I/O.
 
-A client names the checkpoint in `forwardedProps.command.checkpointId`. (`command` is also where older clients put their
-answers to interrupts, as `resume`.) The run continues at the checkpoint as LangGraph does it: the nodes that are next
-there run, and what they do becomes the newest branch of the thread. Rules:
+A client names the checkpoint in `forwardedProps.command.checkpointId`. (Older clients also put their answers to
+interrupts into `command`, as `resume`.) The run continues at the checkpoint as LangGraph does it: the nodes that are
+next there run, and what they do becomes the newest branch of the thread. Rules:
 
 1. Every client that may run the thread may do this, because it can fork the thread by editing a message too.
 2. The input's messages are not read: the conversation is that of the checkpoint. The input's state is written there if
